@@ -339,6 +339,7 @@ type Server struct {
 	// Unknown are events of agents' hooks that this version does not know.
 	Notify  *NoticeCommand `json:"notify,omitempty" doc:"The command for notices, if the settings name one"`
 	Unknown []UnknownHook  `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
+	Full    []string       `json:"full,omitempty" doc:"Limits of connections that were reached since the start"`
 	Problem string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 

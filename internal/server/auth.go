@@ -82,7 +82,7 @@ func (s *Server) admit(r *http.Request) (_ context.Context, done func(), err err
 		}
 		ctx, done, ok := s.calls.track(r.Context(), id.subject, id.expires, mark)
 		if ok {
-			proved(r)
+			proved(r, *id)
 			ctx = context.WithValue(ctx, identityKey{}, *id)
 			s.noteTokenUse(ctx, *id)
 			return ctx, done, nil

@@ -5,8 +5,13 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/url"
+	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/danielgtaylor/huma/v2"
 
 	"middleman/internal/api"
 	"middleman/internal/store"
@@ -19,6 +24,10 @@ const (
 	// maxLogin and loginTimeout bound the body of a caller that is not logged in.
 	maxLogin     = 4 << 10
 	loginTimeout = 10 * time.Second
+	// maxBodies bounds the bytes of all bodies at a time, maxBodiesEach those of one
+	// caller.
+	maxBodies     = 128 << 20
+	maxBodiesEach = 8 << 20
 )
 
 // holdBody lets reads of r's body fail until a handler sets another deadline, and
@@ -46,13 +55,14 @@ func bodyRead(w http.ResponseWriter) {
 }
 
 // withBody reads a request's whole body, within a limit of size and time, so
-// that no handler waits for a client. It reads no body of a GET, and of a caller
-// that has not authenticated only that of a login. It leaves the body of an input
-// to its handler, which reads as fast as the program does.
-func (s *Server) withBody(next http.Handler) http.Handler {
+// that no handler waits for a client. It reads no body of a GET, of a caller
+// that may not use the route, and of one that has not authenticated only that of
+// a login. It leaves the body of an input to its handler, which reads as fast as
+// the program does.
+func (s *Server) withBody(mux *http.ServeMux, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		who, known := caller(r.Context())
-		if !known && !isLogin(r) || r.Method == http.MethodGet || r.Method == http.MethodHead {
+		if !known && !isLogin(r) || r.Method == http.MethodGet || r.Method == http.MethodHead || !s.mayUse(mux, r) {
 			r.Body = http.NoBody
 			next.ServeHTTP(w, r)
 			return
@@ -62,11 +72,22 @@ func (s *Server) withBody(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		body, err := s.readBody(w, r)
+		limit := int64(maxBody)
+		if isLogin(r) {
+			limit = maxLogin
+		}
+		held, ok := s.bodies.take(who.subject, expected(r, limit))
+		if !ok {
+			refuse(w, problemf(api.CodeBusy, "the server holds as many bodies of requests as it takes: try again"))
+			return
+		}
+		defer held.release()
+		body, err := s.readBody(w, r, limit)
 		if err != nil {
 			refuse(w, s.problemFor(r.Context(), err))
 			return
 		}
+		held.shrink(int64(len(body)))
 		r.Body = io.NopCloser(bytes.NewReader(body))
 		if key != "" && repeatable(r) {
 			s.once(w, r, store.Request{Key: key, Route: r.Method + " " + r.URL.Path, Hash: hashRequest(who, r, body)}, next)
@@ -76,13 +97,54 @@ func (s *Server) withBody(next http.Handler) http.Handler {
 	})
 }
 
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// mayUse reports whether r has a route that its caller may use. It decides only whether
+// the body is read: withPermission is what refuses.
+func (s *Server) mayUse(mux *http.ServeMux, r *http.Request) bool {
+	_, pattern := mux.Handler(r)
+	method, path, _ := strings.Cut(pattern, " ")
+	path, isAPI := strings.CutPrefix(path, apiPrefix)
+	item := s.api.OpenAPI().Paths[path]
+	if !isAPI || item == nil {
+		return false
+	}
+	for _, op := range []*huma.Operation{item.Post, item.Put, item.Patch, item.Delete} {
+		if op != nil && op.Method == method {
+			need, _ := op.Metadata[accessKey].(access)
+			return permit(r.Context(), need, segment(apiPrefix+path, r.URL.EscapedPath(), "{session}")) == nil
+		}
+	}
+	return false
+}
+
+// segment returns the part of a path that stands for name in its pattern.
+func segment(pattern, path, name string) string {
+	i := slices.Index(strings.Split(pattern, "/"), name)
+	parts := strings.Split(path, "/")
+	if i < 0 || i >= len(parts) {
+		return ""
+	}
+	text, err := url.PathUnescape(parts[i])
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+// expected is how many bytes of r's body there can be, for a limit.
+func expected(r *http.Request, limit int64) int64 {
+	if r.ContentLength < 0 {
+		return limit
+	}
+	return min(r.ContentLength, limit)
+}
+
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) ([]byte, error) {
 	if r.ContentLength == 0 {
 		return nil, nil
 	}
-	limit, within := int64(maxBody), s.options.BodyTimeout
+	within := s.options.BodyTimeout
 	if isLogin(r) {
-		limit, within = maxLogin, min(within, loginTimeout)
+		within = min(within, loginTimeout)
 	}
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(within)) // undoes holdBody's
 	body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
@@ -93,6 +155,58 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request) ([]byte, error
 	holdBody(w, r)
 	return nil, bodyError(err, limit)
 }
+
+// bodies counts the bytes of bodies that are being read and handled: at most
+// maxBodiesEach for one caller, and maxBodies for all. The Unix socket has maxBodies of
+// its own.
+type bodies struct {
+	// mu guards the fields below.
+	mu  sync.Mutex
+	all int64
+	of  map[string]int64
+}
+
+// heldBody is the share of one request in bodies.
+type heldBody struct {
+	bodies  *bodies
+	subject string
+	n       int64
+}
+
+// take takes n bytes for a request of subject. The caller releases them.
+func (b *bodies) take(subject string, n int64) (*heldBody, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	taken := b.all - b.of[socketSubject]
+	if subject == socketSubject {
+		taken = b.of[socketSubject]
+	} else if b.of[subject]+n > maxBodiesEach {
+		return nil, false
+	}
+	if taken+n > maxBodies {
+		return nil, false
+	}
+	if b.of == nil {
+		b.of = map[string]int64{}
+	}
+	b.all += n
+	b.of[subject] += n
+	return &heldBody{b, subject, n}, true
+}
+
+// shrink gives back what is more than n bytes.
+func (h *heldBody) shrink(n int64) {
+	h.bodies.mu.Lock()
+	defer h.bodies.mu.Unlock()
+	n = min(n, h.n)
+	h.bodies.all -= h.n - n
+	if h.bodies.of[h.subject] -= h.n - n; h.bodies.of[h.subject] == 0 {
+		delete(h.bodies.of, h.subject)
+	}
+	h.n = n
+}
+
+func (h *heldBody) release() { h.shrink(0) }
 
 // isInput reports whether r is an input to a session: the one route whose body is
 // long and not JSON.

@@ -1,12 +1,10 @@
 package server_test
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,42 +89,6 @@ func TestStrangersHoldNothing(t *testing.T) {
 		if time.Now().After(end) {
 			t.Fatalf("%d sockets, %d before", sockets(t), before)
 		}
-	}
-}
-
-// Over the total a stranger is not let in, and those who are known stay.
-func TestKnownCallersKeepTheirConnections(t *testing.T) {
-	r := newPlace(t).serve(t, func(o *server.Options) { o.MaxStrangers, o.MaxConns = 2, 4 })
-	request := "GET /api/v1/workspaces HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " +
-		r.token(store.ScopeFull, "", time.Hour) + "\r\n\r\n"
-	var known []net.Conn
-	var readers []*bufio.Reader
-	ask := func(i int) {
-		t.Helper()
-		resp, err := http.ReadResponse(readers[i], nil)
-		if err != nil {
-			t.Fatalf("connection %d: %v", i, err)
-		}
-		if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
-			t.Errorf("connection %d: %d, %v", i, resp.StatusCode, err)
-		}
-	}
-	for i := range 4 {
-		known = append(known, r.knock(request))
-		readers = append(readers, bufio.NewReader(known[i]))
-		ask(i)
-	}
-	for range 20 {
-		until(t, r.knock(""))
-	}
-	for i, conn := range known {
-		if _, err := io.WriteString(conn, request); err != nil {
-			t.Fatal(err)
-		}
-		ask(i)
-	}
-	if a := r.call("GET", "/workspaces", nil); a.status != 200 {
-		t.Errorf("over the socket: %d %s", a.status, a.body)
 	}
 }
 

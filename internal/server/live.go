@@ -12,7 +12,8 @@ import (
 // token ends, its open requests end too: a WebSocket with an error message, an
 // event stream by closing its connection, a wait with status 401.
 type calls struct {
-	// drop forgets the access tokens and tickets of a subject.
+	// drop forgets the access tokens and tickets of a subject, and closes its
+	// connections, those of open requests once they have ended.
 	drop func(subject string)
 	// mu guards the fields below.
 	mu   sync.Mutex

@@ -26,7 +26,7 @@ func (s *Server) routes() http.Handler {
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
 	s.api = humago.NewWithPrefix(mux, apiPrefix, config)
-	s.api.UseMiddleware(s.withPermission, s.withAudit)
+	s.api.UseMiddleware(s.withPermission, s.withSeat, s.withAudit)
 
 	s.systemRoutes()
 	s.loginRoutes()
@@ -48,7 +48,7 @@ func (s *Server) routes() http.Handler {
 		refuse(w, problemf(api.CodeNotFound, "there is no %s %s", r.Method, r.URL.Path))
 	})
 	mux.Handle("/", s.withName(s.options.Web))
-	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux)))))
+	return withHeaders(s.withContainment(s.withGuard(s.withCaller(s.withBody(mux, mux)))))
 }
 
 // openAPI answers with the OpenAPI document of all routes.

@@ -51,6 +51,11 @@ func (s *Server) describe() api.Server {
 	address, _ := s.tcpAddress()
 	v := api.Server{PID: os.Getpid(), Version: s.options.Version, Since: s.since, Background: s.options.LogFile != "",
 		URL: api.Serve{Address: address, TLS: s.options.TLS != nil}.URL(), Unknown: s.UnknownHooks(), Notify: s.NoticeCommand()}
+	for _, c := range []*conns{s.conns, s.ownConns} {
+		if text := c.reached(); text != "" {
+			v.Full = append(v.Full, text)
+		}
+	}
 	if s.options.Waiting == nil {
 		return v
 	}

@@ -4,8 +4,8 @@
 //
 // A request passes, in this order: the response headers (headers.go), the
 // recovery of panics (problem.go), the Host and origin checks (guard.go),
-// authentication (auth.go), the limits of its body (body.go) and its
-// Idempotency-Key (idempotency.go), authorization (routes.go), the audit log
+// authentication (auth.go), the limits of its body (body.go), which is read only
+// if the caller may use the route, its Idempotency-Key (idempotency.go), authorization (routes.go), the audit log
 // (audited.go), and its handler (routes_*.go). problem.go alone turns errors
 // into statuses.
 package server
@@ -62,9 +62,12 @@ type Options struct {
 	// AllowRemote accepts any IP address as Host, for a listener beyond loopback.
 	AllowRemote bool
 	// MaxStrangers bounds the open TCP connections whose caller has not
-	// authenticated; 0 means 64. MaxConns bounds all TCP connections; 0 means a
+	// authenticated; 0 means 64. MaxConns bounds all other TCP connections; 0 means a
 	// third of the file descriptors that the process may have.
 	MaxStrangers, MaxConns int
+	// StrangerLife bounds how long a connection of a sandboxed session may take until it
+	// sends its token; 0 means ten seconds.
+	StrangerLife time.Duration
 	// BodyTimeout bounds how long a request's body may take to arrive; for the
 	// long body of an input, how long each part may take. 0 means a minute.
 	BodyTimeout time.Duration
@@ -97,8 +100,12 @@ type Server struct {
 	// linkFiles has the login pages in the runtime directory.
 	linkFiles *linkFiles
 	inputs    inputs
-	ready     chan struct{}
-	since     time.Time
+	// conns has the connections over TCP, and ownConns those of sandboxed sessions.
+	conns, ownConns *conns
+	bodies          bodies
+	seats           seats
+	ready           chan struct{}
+	since           time.Time
 	// tokens is held while tokens are looked up and changed, so that no two get
 	// the same name.
 	tokens sync.Mutex
@@ -141,6 +148,9 @@ func New(o Options) (*Server, error) {
 	if o.MaxConns == 0 {
 		o.MaxConns = defaultConns()
 	}
+	if o.StrangerLife == 0 {
+		o.StrangerLife = strangerLife
+	}
 	if o.BodyTimeout == 0 {
 		o.BodyTimeout = bodyTimeout
 	}
@@ -153,7 +163,7 @@ func New(o Options) (*Server, error) {
 		ready:     make(chan struct{}),
 		since:     time.Now().UTC(),
 	}
-	s.calls.drop = s.logins.drop
+	s.limitConns()
 	s.runtimes = runtime.NewSet(o.Store, cmp.Or(o.SSH, "ssh"), core.Log, s.publishRemote)
 	s.handler = s.routes()
 	return s, nil
@@ -233,6 +243,7 @@ func (s *Server) httpServer(base context.Context, by way) *http.Server {
 			return context.WithValue(base, wayKey{}, by)
 		},
 		ConnContext: withConn,
+		ConnState:   connState,
 	}
 }
 

@@ -81,7 +81,7 @@ func (c commands) doctor(ctx context.Context, attempts bool) error {
 	if sockets := c.Dirs.Sockets(); sockets != c.Dirs.Runtime {
 		findings = append(findings, checkDirectory("sockets", sockets))
 	}
-	findings = append(findings, checkGit(ctx), checkBox())
+	findings = append(append(findings, c.checkSecrets(ctx)...), checkGit(ctx), checkBox())
 	boxes, broken := checkSandbox(sandbox.Probe(), func(level sandbox.Level, method sandbox.Method) ([]escapes.Result, error) {
 		return c.tryToEscape(ctx, level, method)
 	})
@@ -309,6 +309,8 @@ func (c commands) checkServer(ctx context.Context) finding {
 	case err == nil && now.Notify != nil && now.Notify.Error != "":
 		n := now.Notify
 		return finding{"server", "problem", fmt.Sprintf("%s; notify.command %q failed %d of %d times, last at %s: %s", detail, n.Argv[0], n.Failed, n.Runs, n.FailedAt.Local().Format(time.DateTime), plaintext.Line(n.Error))}
+	case err == nil && len(now.Full) > 0:
+		return finding{"server", "note", detail + "; " + plaintext.Line(strings.Join(now.Full, "; "))}
 	case err == nil && len(now.Waiting) > 0:
 		return finding{"server", "note", detail + "; " + waitingText(now.Waiting)}
 	case err == nil && len(now.Unknown) > 0:

@@ -159,6 +159,9 @@ func (c commands) printServer(s serverState) error {
 	case len(s.Waiting) > 0:
 		t.Row("settings", waitingText(s.Waiting))
 	}
+	for _, text := range s.Full {
+		t.Row("connections", plaintext.Line(text))
+	}
 	return t.Flush()
 }
 
