@@ -1,0 +1,54 @@
+package admin
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"middleman/internal/private"
+	"middleman/internal/store"
+)
+
+// checkSecrets reports each file with a secret that other users can read or change: those
+// that bundles refer to, and the tokens of runtimes. Links are followed, as when a secret
+// is read.
+func (c commands) checkSecrets(ctx context.Context) (found []finding) {
+	problem := func(check, text string) { found = append(found, finding{check, "problem", text}) }
+	survey := func(check, path string) {
+		real, err := filepath.EvalSymlinks(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			return
+		case err != nil:
+			problem(check, err.Error())
+			return
+		}
+		for _, p := range private.Survey(real) {
+			problem(check, p.String())
+		}
+	}
+	entries, err := os.ReadDir(c.Dirs.SecretFiles())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		problem("secrets", err.Error())
+	}
+	for _, entry := range entries {
+		survey("secrets", filepath.Join(c.Dirs.SecretFiles(), entry.Name()))
+	}
+	db, err := store.OpenReadOnly(ctx, c.Dirs.Database())
+	if err != nil {
+		return found // the records say why
+	}
+	defer db.Close()
+	runtimes, err := db.Runtimes(ctx)
+	if err != nil {
+		problem("runtimes", err.Error())
+	}
+	for _, r := range runtimes {
+		if r.TokenFile != "" {
+			survey("runtime "+r.Name, r.TokenFile)
+		}
+	}
+	return found
+}
