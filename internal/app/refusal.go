@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -287,15 +288,25 @@ func diskFull(err error) bool {
 }
 
 // redact replaces the paths of the server's own state in a text for a client,
-// and makes the text plain (terminal.Plain).
+// and makes the text plain (terminal.Plain). Those of workspaces stay.
 func (s *App) redact(text string) string {
 	d := s.Dirs
-	return terminal.Plain(strings.NewReplacer(
-		d.Sessions(), "(sessions)",
-		d.Database(), "(database)",
-		d.ServerLock(), "(lock)",
-		d.Runtime, "(runtime)",
-		d.Sockets(), "(sockets)",
-		d.Config, "(config)",
-	).Replace(text))
+	home, _ := os.UserHomeDir() // without one no path begins with "~"
+	var pairs []string
+	for _, own := range []struct{ path, word string }{
+		{d.Workspaces(), ""}, {d.Sessions(), "(sessions)"}, {d.Database(), "(database)"}, {d.ServerLock(), "(lock)"},
+		{d.Runtime, "(runtime)"}, {d.Sockets(), "(sockets)"}, {d.Config, "(config)"}, {d.Data, "(data)"},
+	} {
+		names := []string{own.path}
+		if real, err := filepath.EvalSymlinks(own.path); err == nil && real != own.path {
+			names = append(names, real)
+		}
+		if below, err := filepath.Rel(home, own.path); home != "" && err == nil && filepath.IsLocal(below) && below != "." {
+			names = append(names, "~/"+below)
+		}
+		for _, name := range names {
+			pairs = append(pairs, name, cmp.Or(own.word, name))
+		}
+	}
+	return terminal.Plain(strings.NewReplacer(pairs...).Replace(text))
 }

@@ -2,6 +2,7 @@ package git
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -144,12 +145,18 @@ func standIn(s setting) setting {
 	return setting{s.key, ""} // no askPass; git refuses an empty alias
 }
 
+// ofPartial is the error for a partial clone that names programs. It wraps
+// errors.ErrUnsupported.
+func (t Transport) ofPartial() error {
+	return fmt.Errorf("this is a partial clone, and git would run programs that its configuration names to fetch what is missing (%s): %w", t.Note(), errors.ErrUnsupported)
+}
+
 // FetchOver returns c, a fetch from remote, changed to use the transport. It
 // fails in a partial clone if the repository sets uploadpack, because the
 // fetches that git starts itself would run that program.
 func (t Transport) FetchOver(c Command, remote string) (Command, error) {
 	if len(t.packs) > 0 && t.Partial {
-		return c, fmt.Errorf("this is a partial clone: %s", t.Note())
+		return c, t.ofPartial()
 	}
 	if slices.Contains(t.packs, remote) {
 		c.Args = slices.Insert(slices.Clone(c.Args), 1, "--upload-pack=git-upload-pack")
@@ -169,7 +176,7 @@ const ownReceiver = "git -c core.hooksPath=" + os.DevNull + " -c core.fsmonitor=
 // like FetchOver.
 func (t Transport) PushOver(c Command, remote string, local bool) (Command, error) {
 	if len(t.packs) > 0 && t.Partial {
-		return c, fmt.Errorf("this is a partial clone: %s", t.Note())
+		return c, t.ofPartial()
 	}
 	switch {
 	case local && !t.agreed:

@@ -1,6 +1,7 @@
 package launch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 	"middleman/cmd/middleman/internal/sessions"
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/internal/runtime"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -172,6 +174,8 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 	var failed error
 	if s := created.Session; s != nil && s.State == terminal.StateFailed {
 		failed = fmt.Errorf("workspace %s was made, but its session did not start: %s", created.Workspace.Label, s.Error)
+	} else if why := refused(created); in.Session != nil && s == nil && why != "" {
+		failed = fmt.Errorf("workspace %[1]s was made and stays, but its session was refused: %[2]s; `middleman run %[1]s` starts another, `middleman rm %[1]s` removes it", created.Workspace.Label, why)
 	}
 	c.tellNotes(created.Workspace)
 	return errors.Join(failed, c.printCreated(created, func() error {
@@ -184,6 +188,16 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		}
 		return sessions.Attach(ctx, c.CLI, *created.Session)
 	}))
+}
+
+// refused returns why the first session of a workspace was refused, or "".
+func refused(created api.Created) string {
+	for _, stage := range created.Workspace.Stages {
+		if stage.Name == "session" && stage.State == "failed" {
+			return cmp.Or(plaintext.Line(stage.Detail), "the reason is not known")
+		}
+	}
+	return ""
 }
 
 // printCreated prints a workspace and its session, without what only show
