@@ -40,7 +40,7 @@ trap clean EXIT
 # Two versions of one source, as packages.
 for n in 1 2; do
 	version=v0.1.0-test.$n
-	go build -ldflags "-s -w -X middleman/cmd/middleman/internal/build.version=$version" -o "$work/middleman$n" ./cmd/middleman
+	make --no-print-directory -s build VERSION="$version" BINARY="$work/middleman$n"
 	"$work/dist" -out "$work/out$n" -version "$version" -targets "linux/$(go env GOARCH)" -prebuilt "$work/middleman$n"
 	(cd "$work/out$n" && sha256sum --quiet -c SHA256SUMS)
 done

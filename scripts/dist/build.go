@@ -41,7 +41,7 @@ func parseTargets(list string) ([]target, error) {
 // build compiles the program for t. Nothing of the environment takes part that
 // would change the result.
 func (r *release) build(ctx context.Context, t target, path string) error {
-	ldflags := "-s -w -buildid= -X middleman/cmd/middleman/internal/build.version=" + r.described
+	ldflags := "-s -w -buildid= -X middleman/cmd/middleman/internal/stamp.Version=" + r.described
 	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, "./cmd/middleman")
 	cmd.Env = append(os.Environ(), "GOOS="+t.os, "GOARCH="+t.arch,
 		"CGO_ENABLED=0", "GOFLAGS=", "GOEXPERIMENT=", "GOAMD64=v1", "GOARM64=v8.0", "GOWORK=off")
@@ -82,12 +82,16 @@ type file struct {
 // completions are the files of each shell.
 var completions = map[string]string{"bash": "middleman.bash", "zsh": "_middleman", "fish": "middleman.fish", "powershell": "middleman.ps1"}
 
-// texts writes manual and completions, as the program prints them, below dir, and
+// texts checks that the program says which version it is, writes manual and completions, as the program prints them, below dir, and
 // returns them with the texts of the checkout, sorted.
-func texts(ctx context.Context, program, dir string) ([]file, error) {
+func texts(ctx context.Context, program, described, dir string) ([]file, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
 		return nil, err
+	}
+	said, err := exec.CommandContext(ctx, program, "--version").Output()
+	if err != nil || !strings.Contains(string(said), " "+described+" ") {
+		return nil, fmt.Errorf("the program says that it is %q, and not %s: %v", said, described, err)
 	}
 	if err := exec.CommandContext(ctx, program, "man", "--dir", filepath.Join(dir, "man")).Run(); err != nil {
 		return nil, fmt.Errorf("make the man pages: %w", err)

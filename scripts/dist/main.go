@@ -80,7 +80,7 @@ func (r *release) make(ctx context.Context, out string, targets []target, prebui
 	if err != nil {
 		return err
 	}
-	texts, err := texts(ctx, program, filepath.Join(work, "texts"))
+	texts, err := texts(ctx, program, r.described, filepath.Join(work, "texts"))
 	if err != nil {
 		return err
 	}
