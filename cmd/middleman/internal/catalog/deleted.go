@@ -21,6 +21,9 @@ type noneError string
 
 func (e noneError) Error() string { return string(e) }
 
+// ProblemCode implements cli.Coded.
+func (noneError) ProblemCode() string { return api.CodeNotFound }
+
 // Deleted lists the deleted workspaces that have a record, the last deleted one
 // first, and those of their sessions whose transcripts are kept. It asks the
 // server; if none answers it reads the database.

@@ -97,11 +97,12 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 		}
 		root.SetHelpCommandGroupID(g.Title) // the last one has it
 	}
+	c.setHelp(root)
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	code := exitCode(err)
 	if _, own := errors.AsType[*ProgramExit](err); err != nil && !own {
-		fmt.Fprintln(c.Errs, "middleman:", Message(err))
+		c.printError(err, code, args)
 	}
 	if err := errors.Join(c.Out.Flush(), c.Errs.Flush()); err != nil && code == 0 {
 		return 1

@@ -63,9 +63,13 @@ type Table struct {
 	out  io.Writer
 	rows [][]string
 	// cols is how many columns a line may have, 0 for any number, and last how
-	// many are left to the last cell.
+	// many are left to the last cell, or WholeLast.
 	cols, last int
 }
+
+// WholeLast as the argument of FitTable leaves the last column out where it does not
+// fit whole.
+const WholeLast = -1
 
 // Table starts a table on c.Out, with a heading line if head is not empty.
 func (c *CLI) Table(head ...string) *Table {
@@ -126,9 +130,29 @@ func (t *Table) Flush() error {
 	return err
 }
 
-// widths returns the width of each cell but the last of a row, which needs none.
+// widths returns the width of each cell but the last of a row, which needs none. It
+// leaves the last column out, if that must be whole and does not fit.
 func (t *Table) widths() []int {
-	var widths, whole []int
+	widths, whole := t.measure()
+	if t.cols == 0 {
+		return widths
+	}
+	if t.last == WholeLast && t.over(whole) > 0 {
+		for i, row := range t.rows {
+			t.rows[i] = row[:min(len(row), len(whole)-1)]
+		}
+		widths, whole = t.measure()
+	}
+	t.narrow(whole)
+	for i := range widths {
+		widths[i] = min(widths[i], whole[i])
+	}
+	return widths
+}
+
+// measure returns the width that each column needs: for its cells that are not the
+// last of their row, and for all.
+func (t *Table) measure() (widths, whole []int) {
 	for _, row := range t.rows {
 		for i, cell := range row {
 			if i == len(widths) {
@@ -140,23 +164,23 @@ func (t *Table) widths() []int {
 			}
 		}
 	}
-	if t.cols > 0 {
-		t.narrow(whole)
-		for i := range widths {
-			widths[i] = min(widths[i], whole[i])
-		}
-	}
-	return widths
+	return widths, whole
 }
 
-// narrow makes widths fit t.cols, as far as minCell allows.
-func (t *Table) narrow(widths []int) {
+// over returns by how much columns of these widths exceed t.cols.
+func (t *Table) over(widths []int) int {
 	over := gap*(len(widths)-1) - t.cols
 	for _, width := range widths {
 		over += width
 	}
+	return over
+}
+
+// narrow makes widths fit t.cols, as far as minCell allows.
+func (t *Table) narrow(widths []int) {
+	over := t.over(widths)
 	end := len(widths) - 1
-	if cut := min(over, widths[end]-t.last); cut > 0 {
+	if cut := min(over, widths[end]-t.last); t.last != WholeLast && cut > 0 {
 		widths[end] -= cut
 		over -= cut
 	}

@@ -52,19 +52,22 @@ func TestPrint(t *testing.T) {
 
 func TestTable(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		cols int
-		want string
+		name       string
+		cols, last int
+		want       string
 	}{
-		{"no terminal", 0, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
-		{"wide enough", 60, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
-		{"the last gives way", 35, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /hom…\n日本-rep  -                   /x\nshort\n"},
-		{"then the widest", 25, "NAME      BRANCH       P…\nfix       middleman/…  /…\n日本-rep  -            /x\nshort\n"},
-		{"and no further", 10, "NAME    B…\nfix     m…\n日本-…  -…\nshort\n"},
+		{"no terminal", 0, 2, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
+		{"wide enough", 60, 2, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
+		{"the last gives way", 35, 2, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /hom…\n日本-rep  -                   /x\nshort\n"},
+		{"then the widest", 25, 2, "NAME      BRANCH       P…\nfix       middleman/…  /…\n日本-rep  -            /x\nshort\n"},
+		{"the last fits whole", 54, WholeLast, "NAME      BRANCH              PATH\nfix       middleman/fix-long  /home/me/src/project/fix\n日本-rep  -                   /x\nshort\n"},
+		{"the last does not", 53, WholeLast, "NAME      BRANCH\nfix       middleman/fix-long\n日本-rep  -\nshort\n"},
+		{"nor the widest", 22, WholeLast, "NAME      BRANCH\nfix       middleman/f…\n日本-rep  -\nshort\n"},
+		{"and no further", 10, 2, "NAME    B…\nfix     m…\n日本-…  -…\nshort\n"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var out bytes.Buffer
-			table := &Table{out: &out, cols: tt.cols, last: 2}
+			table := &Table{out: &out, cols: tt.cols, last: tt.last}
 			for _, row := range [][]string{{"NAME", "BRANCH", "PATH"}, {"fix", "middleman/fix-long", "/home/me/src/project/fix"}, {"日本-rep", "-", "/x"}, {"short", "", ""}} {
 				table.Row(row...)
 			}

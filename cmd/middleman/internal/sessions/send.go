@@ -132,7 +132,7 @@ func (c commands) sent(ctx context.Context, t catalog.Target, f *sendFlags, resu
 
 // noteKey says that the name of a key was typed as text, as tmux would not do.
 func (f *sendFlags) noteKey(c commands, args []string) {
-	if f.keys || f.enter || len(f.key) > 0 || len(args) < 2 {
+	if f.keys || f.enter || len(f.key) > 0 || len(args) == 0 {
 		return
 	}
 	switch last := args[len(args)-1]; last {

@@ -37,6 +37,9 @@ printed something, since somebody last looked at it (attached or watching). Of a
 agent that is known (middleman profile list) they tell whether it is working, waiting
 for you, or idle.
 
+PATH is shown where the terminal is wide enough for all of it; middleman path NAME
+prints it too.
+
 The work in a workspace is current where the file system reports changes to the
 server. Otherwise its age is shown.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
@@ -133,7 +136,7 @@ func live(l catalog.List) catalog.List {
 }
 
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
-	t := c.FitTable(1, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
+	t := c.FitTable(cli.WholeLast, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
 	for _, w := range workspaces {
 		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w)), Work(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}

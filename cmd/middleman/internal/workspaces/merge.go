@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -19,13 +20,13 @@ import (
 // mergeFlags are the flags of merge.
 type mergeFlags struct {
 	api.Merge
-	rebase, squash, rm, keep bool
+	rebase, squash, rm, keep, stop bool
 }
 
 func (c commands) mergeCommand() *cobra.Command {
 	var f mergeFlags
 	cmd := &cobra.Command{
-		Use:   "merge [WORKSPACE] [--into BRANCH] [--rebase | --squash] [-m MESSAGE] [--rm | --keep] [-n]",
+		Use:   "merge [WORKSPACE] [--into BRANCH] [--rebase | --squash] [-m MESSAGE] [--rm [--stop-sessions] | --keep] [-n]",
 		Short: "Merge a workspace's commits into its base branch",
 		Long: `Merge a workspace's commits into its base branch, or into another one. Without
 WORKSPACE it is the one you stand in. First the check of .middleman.toml runs in the
@@ -34,7 +35,8 @@ is checked out, its files are brought up to date with it.
 
 The workspace stays as it is: --rebase and --squash put new commits on the branch, and
 leave those of the workspace. At the end the command asks whether to delete the
-workspace; without a terminal --rm does, and else it stays.
+workspace, and then whether to stop its sessions; without a terminal --rm and
+--stop-sessions do, and else it stays.
 
 Nothing changes if the workspace has changes that are not committed, if there are
 conflicts, or if the merge would touch changes where the branch is checked out.`,
@@ -55,6 +57,8 @@ conflicts, or if the merge would touch changes where the branch is checked out.`
 				return cli.Usagef("give --rebase or --squash, not both")
 			case f.rm && (f.keep || f.DryRun):
 				return cli.Usagef("--rm cannot be combined with --keep or --dry-run")
+			case f.stop && !f.rm:
+				return cli.Usagef("--stop-sessions goes with --rm")
 			case f.rebase && f.Message != "":
 				return cli.Usagef("--message cannot be combined with --rebase, which keeps the messages of the commits")
 			}
@@ -67,6 +71,7 @@ conflicts, or if the merge would touch changes where the branch is checked out.`
 	flags.BoolVar(&f.squash, "squash", false, "put one commit with all changes on top of the branch")
 	flags.StringVarP(&f.Message, "message", "m", "", "the `MESSAGE` of the commit that is made")
 	flags.BoolVar(&f.rm, "rm", false, "then delete the workspace")
+	flags.BoolVar(&f.stop, "stop-sessions", false, "with --rm: stop its running sessions before")
 	flags.BoolVar(&f.keep, "keep", false, "then keep the workspace, without being asked")
 	flags.BoolVar(&f.Filters, "filters", false, "where the branch is checked out, let the filters of the repository's configuration run")
 	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, "only print what would be merged")
@@ -102,7 +107,7 @@ func (c commands) merge(ctx context.Context, name string, f mergeFlags) error {
 	}
 	if c.removeMerged(w, f) {
 		var result removed
-		result, err = c.removeAfter(ctx, server, w, out.Merged)
+		result, err = c.removeAfter(ctx, server, w, out.Merged, f)
 		if result.Name = w.Name; err != nil && result.Refused == nil {
 			result.Error = cli.Message(err)
 		}
@@ -162,8 +167,9 @@ func (c commands) removeMerged(w api.Workspace, f mergeFlags) bool {
 }
 
 // removeAfter deletes a workspace that was merged as m says. Its own commits are
-// no reason to refuse if the branch has copies of them.
-func (c commands) removeAfter(ctx context.Context, server *client.Client, w api.Workspace, m api.Merged) (removed, error) {
+// no reason to refuse if the branch has copies of them. It asks at the terminal whether
+// running sessions may be stopped, unless f says so.
+func (c commands) removeAfter(ctx context.Context, server *client.Client, w api.Workspace, m api.Merged, f mergeFlags) (removed, error) {
 	if err := os.Chdir("/"); err != nil { // else our own directory would keep the workspace in use
 		return removed{}, err
 	}
@@ -179,6 +185,10 @@ func (c commands) removeAfter(ctx context.Context, server *client.Client, w api.
 	if len(would.Lost.Commits) > 0 && now.Status != nil && now.Status.Head == m.Head {
 		would.Lost.Commits = nil
 		r.consent.DiscardWork = would.Lost.Empty()
+	}
+	r.consent.StopSessions = f.stop
+	if len(would.Stopped) > 0 && !f.stop && viewer.IsTerminal(c.In) && !c.JSON {
+		r.consent.StopSessions = c.Confirm(fmt.Sprintf("Stop what runs in it: %s? [y/N] ", strings.Join(sessionLines(would.Stopped), ", ")))
 	}
 	return r.one(ctx, w)
 }

@@ -170,6 +170,9 @@ func (c commands) printLeftovers(out api.Leftovers) error {
 			}
 			t.Row(state, string(l.Kind), plaintext.Line(l.What), why)
 		}
+		if len(out.Leftovers) == 0 {
+			fmt.Fprintln(c.Errs, "nothing is left over")
+		}
 		return t.Flush()
 	})
 }

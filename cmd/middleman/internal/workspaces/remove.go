@@ -24,6 +24,7 @@ func (c commands) rmCommand() *cobra.Command {
 	var (
 		consent client.Consent
 		dryRun  bool
+		force   bool // which people try
 	)
 	cmd := &cobra.Command{
 		Use:     "rm WORKSPACE... [--discard-work] [--stop-sessions] [--skip-teardown] [--workers] [--forget-transcripts] [-n]",
@@ -33,6 +34,9 @@ func (c commands) rmCommand() *cobra.Command {
 several is judged by itself: a refused one does not keep the others from being deleted.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if force {
+				return cli.Usagef("rm has no --force: --discard-work consents to losing work, --stop-sessions to ending what runs, and -n shows which are needed")
+			}
 			return c.remove(cmd.Context(), given, consent, dryRun)
 		},
 	}
@@ -43,6 +47,8 @@ several is judged by itself: a refused one does not keep the others from being d
 	flags.BoolVar(&consent.Workers, "workers", false, "first delete the workspaces that its workers have inside this one, with the same flags")
 	flags.BoolVar(&consent.ForgetTranscripts, "forget-transcripts", false, "do not keep the transcripts of its sessions")
 	flags.BoolVarP(&dryRun, "dry-run", "n", false, "only print what would be lost")
+	flags.BoolVarP(&force, "force", "f", false, "")
+	flags.Lookup("force").Hidden = true
 	return cmd
 }
 
