@@ -87,10 +87,13 @@ func (c *checkout) files(ctx context.Context) error {
 	}
 	defer c.held.Close() // closing nil only returns an error
 	c.at = git.Dirs{GitDir: entry, CommonDir: c.w.GitDir, WorkTree: c.w.Root}
-	if err := c.chooseFilters(ctx); err != nil {
-		return err
-	}
-	if c.way, err = git.TransportOf(ctx, c.at, c.filters); err != nil {
+	if err := contain.Together(
+		func() error { return c.chooseFilters(ctx) },
+		func() (err error) {
+			c.way, err = git.TransportOf(ctx, c.at, c.filters)
+			return err
+		},
+	); err != nil {
 		return err
 	}
 	if _, err := os.Lstat(filepath.Join(entry, "index")); errors.Is(err, fs.ErrNotExist) {

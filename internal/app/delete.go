@@ -287,8 +287,10 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 	if err := s.tearDown(ctx, d.workspace, d.config); err != nil {
 		return workspace.Loss{}, err
 	}
-	for _, row := range d.rows { // ended sessions too: they may have left processes
-		if err := s.stopSession(ctx, row, 0); err != nil && !row.State.Ended() {
+	for _, row := range d.rows {
+		if row.State.Ended() {
+			s.stopLeft(ctx, row)
+		} else if err := s.stopSession(ctx, row, 0); err != nil {
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
 	}

@@ -275,6 +275,17 @@ func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Dur
 	return s.settle(ctx, row, status, err)
 }
 
+// stopLeft ends the processes that an ended session has left.
+func (s *App) stopLeft(ctx context.Context, row store.Session) {
+	b, err := s.backend(row)
+	if err == nil {
+		err = b.Session(row.ID).Stop(ctx, 0)
+	}
+	if err != nil && !provesEnd(err) {
+		s.Log.Info("end what a session has left", "session", row.ID, "error", err)
+	}
+}
+
 // removedIn is how long the state of a session may take to be removed.
 const removedIn = time.Second
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/workspace/model"
@@ -158,7 +159,7 @@ func (l *collector) repositoryOf(ctx context.Context, w model.Workspace, dir str
 // stashed while these were read is found there.
 func (l *collector) historyOf(ctx context.Context, p git.Dirs, w model.Workspace, tip string, hasHead bool) error {
 	var head string
-	err := together(
+	err := contain.Together(
 		func() (err error) {
 			if hasHead {
 				head, err = headOf(ctx, p)
@@ -173,7 +174,7 @@ func (l *collector) historyOf(ctx context.Context, p git.Dirs, w model.Workspace
 	case !hasHead:
 		return l.commits(ctx, p, w, tip, "")
 	}
-	return together(
+	return contain.Together(
 		func() error { return l.commits(ctx, p, w, tip, head) },
 		func() error { return l.abandoned(ctx, p, head) },
 	)
@@ -184,7 +185,7 @@ func (l *collector) historyOf(ctx context.Context, p git.Dirs, w model.Workspace
 // out.
 func refsOf(ctx context.Context, w model.Workspace, ours, listed bool) (trees []git.Worktree, tip string, err error) {
 	var tipErr error
-	err = together(
+	err = contain.Together(
 		func() (err error) {
 			if listed {
 				trees, err = git.Whole(w.GitDir).Worktrees(ctx)
@@ -311,7 +312,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 		return ignoredErr
 	}
 	var inner, hidden []string
-	if err := together(status, func() (err error) {
+	if err := contain.Together(status, func() (err error) {
 		inner, hidden, err = indexed(ctx, p)
 		return err
 	}); err != nil {
