@@ -172,7 +172,9 @@ func (s *App) Explain(err error) *Refusal {
 			if logged[k.code] {
 				s.Log.Warn("request was not answered", "error", err)
 			}
-			r.Code, r.Detail = k.code, s.redact(err.Error())
+			// That a request is bad says nothing that the reason does not.
+			text := strings.TrimSuffix(err.Error(), ": "+workspace.ErrBadRequest.Error())
+			r.Code, r.Detail = k.code, s.redact(text)
 			if e, ok := errors.AsType[*workspace.FilesError](err); ok {
 				r.Files = e.Files
 			}

@@ -444,6 +444,8 @@ func (l List) Session(target string) (api.Session, error) {
 		return api.Session{}, fmt.Errorf("workspace %s is deleted, and no transcript of its sessions is kept", w.Label)
 	case len(all) == 0:
 		return api.Session{}, fmt.Errorf("workspace %s has no session; `middleman run %s` starts one", w.Label, w.Label)
+	case len(live) == 0 && w.DeletedAt == nil:
+		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s; `middleman run %s` starts another", w.Label, naming(all), w.Label)
 	case len(live) == 0:
 		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Label, naming(all))
 	}

@@ -37,7 +37,7 @@ func TestCatalogSession(t *testing.T) {
 		{target: "s0000000000000003", want: "s0000000000000003"},
 		{target: "old", want: "s0000000000000005"},
 		{target: "two", wantErr: "has several sessions: name one of two/a, two/b"},
-		{target: "past", wantErr: "has several ended sessions: name one of past/x, past/y"},
+		{target: "past", wantErr: "has several ended sessions: name one of past/x, past/y; `middleman run past` starts another"},
 		{target: "none", wantErr: "`middleman run none` starts one"},
 		{target: "gone", wantErr: "workspace gone is deleted, and no transcript of its sessions is kept"},
 		{target: "one/x", wantErr: `has no session "x": name one of one/sh, one/make`},
