@@ -130,7 +130,6 @@ func (s *Stop) Kill() (left []int) {
 			if quiet++; quiet >= s.Quiet {
 				return nil
 			}
-			look = time.Now() // the next look ends the stop, or is of processes that were just begun
 		}
 		fault.Here("stop/frozen")
 		for _, p := range found {
