@@ -3,6 +3,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"os/exec"
@@ -59,10 +60,11 @@ func (b *bench) cli() error {
 // timed runs a command and appends how long that took.
 func (b *bench) timed(took *[]time.Duration, argv ...string) error {
 	cmd := exec.CommandContext(b.ctx, argv[0], argv[1:]...)
-	cmd.Env, cmd.Stderr = b.server.env(), os.Stderr
+	var said bytes.Buffer // progress, and what is kept
+	cmd.Env, cmd.Stderr = b.server.env(), &said
 	began := time.Now()
 	if err := cmd.Run(); err != nil {
-		return fmt.Errorf("%s: %w", filepath.Base(argv[0])+" "+argv[1], err)
+		return fmt.Errorf("%s %s: %w: %s", filepath.Base(argv[0]), argv[1], err, said.Bytes())
 	}
 	*took = append(*took, time.Since(began))
 	return nil
