@@ -292,6 +292,9 @@ func diskFull(err error) bool {
 // redact replaces the paths of the server's own state in a text for a client,
 // and makes the text plain (terminal.Plain). Those of workspaces stay.
 func (s *App) redact(text string) string {
+	if !strings.ContainsAny(text, `/\`) {
+		return terminal.Plain(text) // most texts of a list are empty
+	}
 	d := s.Dirs
 	home, _ := os.UserHomeDir() // without one no path begins with "~"
 	var pairs []string
