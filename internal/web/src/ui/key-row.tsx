@@ -16,7 +16,8 @@ export function KeyRow({ view, session }: { view: TerminalView; session: string 
   const row = useRef<HTMLDivElement>(null)
   const [more, setMore] = useState('')
   const measure = () => {
-    const { scrollLeft, clientWidth, scrollWidth } = row.current!
+    if (!row.current) return // what left the page has a last change of its size
+    const { scrollLeft, clientWidth, scrollWidth } = row.current
     setMore([scrollLeft > 2 && 'before', scrollLeft + clientWidth < scrollWidth - 2 && 'after'].filter(Boolean).join(' '))
   }
   useEffect(() => {
