@@ -168,13 +168,14 @@ umask 077
 dir="$HOME/` + dir + `"
 mkdir -p "$dir"
 part="$dir/.part.$$"
-trap 'rm -f "$part"' EXIT
-cat >"$part"
-if command -v sha256sum >/dev/null; then sum=$(sha256sum <"$part"); else sum=$(shasum -a 256 <"$part"); fi
+mkdir "$part"
+trap 'rm -rf "$part"' EXIT
+cat >"$part/middleman"
+if command -v sha256sum >/dev/null; then sum=$(sha256sum <"$part/middleman"); else sum=$(shasum -a 256 <"$part/middleman"); fi
 [ "${sum%% *}" = ` + digest + ` ] || { echo "what came has another digest" >&2; exit 3; }
-chmod 700 "$part"
-"$part" version >&2
-mv -f "$part" "$dir/middleman"
+chmod 700 "$part/middleman"
+"$part/middleman" version >&2
+mv -f "$part/middleman" "$dir/middleman"
 printf '%s\n' "$dir/middleman"`
 }
 
