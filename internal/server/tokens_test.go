@@ -52,7 +52,7 @@ var needs = map[string]string{
 	"runtime-send-prompt": "full", "runtime-answer-approval": "full", "runtime-rename-workspace": "full", "runtime-rename-session": "full",
 	"runtime-merge-workspace": "full", "runtime-push-workspace": "full", "runtime-import-sandbox": "full", "runtime-list-session-workers": "read",
 	"runtime-push-bundle": "full", "runtime-remove-bundle": "full", "runtime-list-bundles": "read", "runtime-get-bundle": "read", "runtime-check-bundle": "read",
-	"overview": "read",
+	"overview": "read", "search": "read",
 }
 
 // Each operation lets those through that it needs, and nobody else: one that
