@@ -64,9 +64,22 @@ func (r *restoration) put(from string) error {
 	return err
 }
 
+// makeDir makes a directory where the workspace gets its place. If others have
+// removed the group meanwhile, the error wraps basedir.ErrNoGroup.
+func (r *restoration) makeDir(name string) error {
+	err := basedir.MakeDir(r.base, name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("%w: %w", basedir.ErrNoGroup, err)
+	}
+	return err
+}
+
 // lostGroup reports whether the restore failed because a delete of the last workspace
 // in a group removed that meanwhile.
 func (r *restoration) lostGroup(err error) bool {
+	if errors.Is(err, basedir.ErrNoGroup) {
+		return true
+	}
 	if err == nil || r.opened == nil || !r.held.IsGroup() {
 		return false
 	}

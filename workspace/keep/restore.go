@@ -36,7 +36,7 @@ const maxMark = 64 << 10 // bytes of restoredMark
 func Restore(ctx context.Context, base string, w model.Workspace, progress model.Progress) (model.Workspace, []string, error) {
 	var r *restoration
 	var err error
-	const tries = 3
+	const tries = 10
 	for range tries {
 		r = &restoration{own: base, w: w, repo: git.Whole(w.GitDir), report: progress.OrSilent()}
 		run := r.run
@@ -199,7 +199,7 @@ func (r *restoration) gathered() string {
 // files builds the workspace's directory.
 func (r *restoration) files(ctx context.Context, tell func(string)) error {
 	name := basedir.RestoringName(r.w.ID)
-	if err := basedir.MakeDir(r.base, name); err != nil {
+	if err := r.makeDir(name); err != nil {
 		return err
 	}
 	r.undo = append(r.undo, func(context.Context) error { return basedir.RemoveAll(r.base, name) })
