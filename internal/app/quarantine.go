@@ -203,7 +203,7 @@ func (s *App) bringEnded(ctx context.Context, id string) {
 // bringAll imports what sandboxed sessions have committed while no server ran.
 func (s *App) bringAll(ctx context.Context) {
 	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
+	if err != nil && ctx.Err() == nil {
 		s.Log.Warn("import commits of sandboxes", "error", err)
 	}
 	for _, w := range list {

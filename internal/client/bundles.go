@@ -9,13 +9,18 @@ import (
 	"middleman/internal/api"
 )
 
-// bundlePath returns the path of a bundle, whatever its id has in it.
-func bundlePath(id, below, digest string) string {
-	path := "/bundles/" + url.PathEscape(id) + below
-	if digest != "" {
-		path += "?digest=" + url.QueryEscape(digest)
+// bundlePath returns the path of what is below a bundle. Of some ids there can be
+// none: see segment.
+func bundlePath(id, below, digest string) (string, error) {
+	part, err := segment("bundle", id)
+	if err != nil {
+		return "", err
 	}
-	return path
+	query := url.Values{}
+	if digest != "" {
+		query.Set("digest", digest)
+	}
+	return withQuery("/bundles/"+part+below, query, false), nil
 }
 
 // PushBundle stores a bundle.
@@ -43,25 +48,35 @@ func (c *Client) Bundles(ctx context.Context) ([]api.Bundle, error) {
 // is "".
 func (c *Client) Bundle(ctx context.Context, id, digest string) (api.Bundle, error) {
 	var v api.Bundle
-	err := c.call(ctx, http.MethodGet, bundlePath(id, "", digest), nil, &v)
+	path, err := bundlePath(id, "", digest)
+	if err == nil {
+		err = c.call(ctx, http.MethodGet, path, nil, &v)
+	}
 	return v, err
 }
 
 // CheckBundle says whether a launch with that id and digest would find its bundle.
 func (c *Client) CheckBundle(ctx context.Context, id, digest string) (api.Availability, error) {
 	var v api.Availability
-	err := c.call(ctx, http.MethodGet, bundlePath(id, "/availability", digest), nil, &v)
+	path, err := bundlePath(id, "/availability", digest)
+	if err == nil {
+		err = c.call(ctx, http.MethodGet, path, nil, &v)
+	}
 	return v, err
 }
 
 // RemoveBundle removes the bundle with that id and digest, or all revisions if digest
 // is "". A dry run removes nothing.
 func (c *Client) RemoveBundle(ctx context.Context, id, digest string, dryRun bool) (api.RemovedBundles, error) {
+	part, err := segment("bundle", id)
+	if err != nil {
+		return api.RemovedBundles{}, err
+	}
 	query := url.Values{}
 	if digest != "" {
 		query.Set("digest", digest)
 	}
 	var v api.RemovedBundles
-	err := c.call(ctx, http.MethodDelete, withQuery("/bundles/"+url.PathEscape(id), query, dryRun), nil, &v)
+	err = c.call(ctx, http.MethodDelete, withQuery("/bundles/"+part, query, dryRun), nil, &v)
 	return v, err
 }
