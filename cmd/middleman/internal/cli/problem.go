@@ -44,10 +44,19 @@ func (c *CLI) printError(err error, exit int, args []string) {
 		return
 	}
 	out := plaintext.NewJSONWriter(c.BytesErrs)
-	if err := errors.Join(json.NewEncoder(out).Encode(map[string]any{"schema": api.SchemaVersion, "problem": problemOf(err, exit)}), out.Flush()); err != nil {
+	if err := errors.Join(json.NewEncoder(out).Encode(map[string]any{"schema": api.SchemaVersion, "problem": printed(problemOf(err, exit))}), out.Flush()); err != nil {
 		fmt.Fprintln(c.Errs, "middleman:", err)
 	}
 }
+
+// printedProblem is a problem without the status of HTTP, if a command found it itself.
+type printedProblem struct {
+	api.Problem
+	Title  string `json:"title,omitempty"`
+	Status int    `json:"status,omitempty"`
+}
+
+func printed(p api.Problem) printedProblem { return printedProblem{p, p.Title, p.Status} }
 
 // problemOf returns the problem that err is or wraps, with the message that a command
 // prints as its detail; else one with the code that belongs to the exit code.
