@@ -86,7 +86,8 @@ func cmdStatus(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 // cmdFails runs a command that must exit with a code, print nothing on
-// standard output and one line that contains TEXT on standard error:
+// standard output and one line that contains TEXT on standard error, which is a
+// problem if the command has --json:
 //
 //	fails CODE TEXT COMMAND...
 func cmdFails(ts *testscript.TestScript, neg bool, args []string) {
@@ -95,7 +96,11 @@ func cmdFails(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("standard output is %q", out)
 	}
 	errs := progressLine().ReplaceAllString(ts.ReadFile("stderr"), "") // shown where it takes long
-	if strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, "middleman: ") || !strings.Contains(errs, args[1]) {
+	begin := "middleman: "
+	if slices.Contains(args, "--json") {
+		begin = `{"problem":{`
+	}
+	if strings.Count(errs, "\n") != 1 || !strings.HasPrefix(errs, begin) || !strings.Contains(errs, args[1]) {
 		ts.Fatalf("standard error is %q, want one line with %q", errs, args[1])
 	}
 }

@@ -197,7 +197,9 @@ func (r result) complaint(command string) string {
 			return fmt.Sprintf("it says %q", raw)
 		}
 	}
-	if (r.code == 1 || r.code == 2) && !own && !strings.Contains("\n"+r.errs, "\nmiddleman: ") {
+	errs := "\n" + r.errs
+	says := strings.Contains(errs, "\nmiddleman: ") || strings.Contains(errs, "\n{\"problem\":{") && strings.Contains(errs, `"detail":"`)
+	if (r.code == 1 || r.code == 2) && !own && !says {
 		return "it does not say why it failed"
 	}
 	if len(r.errs) > maxErrors {

@@ -232,7 +232,7 @@ test('a link with a wrong secret', async () => {
   await evil.goto(hostile.url())
   await evil.evaluate((to) => location.assign(to), url('/#login=AAAAAAAAAAAAAAAAAAAAAAAAAA'))
   await evil.getByText('was used before').waitFor()
-  await evil.getByRole('heading', { name: 'Workspaces' }).waitFor()
+  await evil.getByRole('heading', { name: 'Sessions', exact: true }).waitFor()
   await evil.close()
   await nothing({})
   assert.deepEqual(logins().map((login) => login.id), before)
