@@ -23,9 +23,9 @@ var operations = slices.Concat(local, onRuntime())
 // they gain is the same.
 func onRuntime() (all []operation) {
 	never := []string{
-		"/backends", "/bundles", "/config", "/events", "/import", "/login", "/logins", "/logout", "/prune", "/repair", "/server", "/tokens", "/search",
-		"/trust", "/openapi", "/runtimes", "/sandbox", "/rename", "/report", "/merge", "/push", "/setup-log", "/tickets",
-		"DELETE /transcripts", "POST /sessions/{s}/approvals", "GET /sessions/{s}/workers", "POST /sessions/{s}/workers",
+		"/backends", "/config", "/events", "POST /import", "/login", "/logins", "/logout", "/overview", "/prune", "/repair", "/server", "/tokens", "/search",
+		"/trust", "/openapi", "/runtimes", "/report", "/setup-log", "/tickets",
+		"DELETE /transcripts", "POST /sessions/{s}/approvals", "POST /sessions/{s}/workers",
 	}
 	for _, o := range local {
 		if slices.ContainsFunc(never, func(part string) bool { return strings.Contains(o.method+" "+o.path, part) }) {
@@ -59,6 +59,7 @@ var local = []operation{
 	{"POST", "/import", `{"paths":["/"]}`, "workspaces made of directories of the attacker's choice"},
 	{"POST", "/login-links", "{}", "a login link, hence a shell"},
 	{"POST", "/logout", "", "the end of somebody's login"},
+	{"GET", "/overview", "", "all workspaces and sessions of all the user's machines"},
 	{"POST", "/prune", "{}", "the removal of what is left over"},
 	{"GET", "/transcripts", "", "the names of sessions of deleted workspaces"},
 	{"DELETE", "/transcripts", "", "the removal of the output of deleted sessions"},
