@@ -3,10 +3,12 @@ package notice
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -15,6 +17,7 @@ import (
 	"time"
 
 	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
@@ -162,16 +165,38 @@ func TestCommandHangs(t *testing.T) {
 		t.Fatalf("%q, %v", children, err)
 	}
 	for _, file := range children {
-		pid, err := os.ReadFile(file)
+		content, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
-		// A killed process may be a zombie until its new parent has waited for it.
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-		if err == nil && !strings.Contains(string(stat), ") Z ") {
-			t.Errorf("a child of the command runs: %s", stat)
+		pid, err := strconv.Atoi(strings.TrimSpace(string(content)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ends(t, pid) {
+			t.Errorf("a child of the command runs: %d", pid)
 		}
 	}
+}
+
+// ends waits until a process has ended, which one that was killed does only once
+// it is scheduled.
+func ends(t *testing.T, pid int) bool {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if errors.Is(err, unix.ESRCH) {
+		return true
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	const patience = 30_000 // milliseconds
+	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n > 0
 }
 
 // A server that ends does not leave a command behind.
