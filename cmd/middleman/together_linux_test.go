@@ -96,8 +96,9 @@ func TestRuntimesTogether(t *testing.T) {
 		if out := hub.run("ls"); !strings.Contains(out, "\nsame ") || !strings.Contains(out, "\nbox:same ") {
 			t.Errorf("ls:\n%s", out)
 		}
-		hub.run("run", "box:same", "-d", "--name", "other", "--", "sh", "-c", "exit 3")
-		events.await(`"workspace_name":"box:same"`, "")
+		hub.run("run", "box:same", "-d", "--name", "other", "--", "sh", "-c", "read x; exit 3")
+		events.await(`"workspace_name":"box:same"`, `"code":3`)
+		hub.run("send", "box:same/other", "--enter", "x")
 		events.await(`"code":3`, "")
 
 		f.proxy.refuse()
