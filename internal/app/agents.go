@@ -412,3 +412,50 @@ func (s *App) UnknownHooks() []api.UnknownHook {
 	})
 	return list
 }
+
+// approvalView returns an approval in the form for clients.
+func (s *App) approvalView(a store.Approval) api.Approval {
+	v := api.Approval{
+		ID: a.ID, SessionID: a.SessionID, WorkspaceID: a.WorkspaceID, Session: a.Session, Agent: a.Agent, Tool: a.Tool,
+		Summary: s.redact(a.Summary), Arguments: s.redact(a.Arguments), Diff: s.redact(a.Diff),
+		State: api.ApprovalWaiting, Rule: a.Rule, Reason: s.redact(a.Reason), DecidedBy: a.DecidedBy, CreatedAt: a.CreatedAt,
+	}
+	switch a.Decision {
+	case store.Allowed:
+		v.State = api.ApprovalAllowed
+	case store.Denied:
+		v.State = api.ApprovalDenied
+	case store.Undecided:
+		v.State = api.ApprovalClosed
+	}
+	if !a.DecidedAt.IsZero() {
+		v.DecidedAt = &a.DecidedAt
+	}
+	return v
+}
+
+// publishApproval publishes that an approval waits, or waits no more. The agent's
+// status follows: it is its hook that waits here. other is another one of its session
+// that waits, nil for none.
+func (s *App) publishApproval(a store.Approval, other *store.Approval) {
+	view := s.approvalView(a)
+	s.Events.Publish(a.WorkspaceID, api.Event{Type: "approval", ID: a.ID, Approval: &view})
+	h := agent.Hook{Agent: a.Agent, Event: "PermissionRequest", At: time.Now(), State: agent.Working}
+	switch {
+	case a.Decision == "":
+		h = s.asks(h, a)
+	case other != nil:
+		h = s.asks(h, *other)
+	case a.Decision == store.Undecided:
+		return // the agent asks by itself
+	}
+	if err := s.hear(context.Background(), a.SessionID, h); err != nil {
+		s.Log.Debug("the status of an agent that asks", "session", a.SessionID, "error", err)
+	}
+}
+
+// asks returns h as the hook of an agent that waits to be allowed something.
+func (s *App) asks(h agent.Hook, a store.Approval) agent.Hook {
+	h.State, h.Kind, h.Reason = agent.Waiting, agent.Permission, s.redact(a.Summary)
+	return h
+}

@@ -39,17 +39,9 @@ func (b *bench) echo() error {
 		return err
 	}
 	defer endAll(views)
-	keys := b.pick(1000, 150)
-	if _, err := keystrokes(views, keys/4); err != nil { // the first ones warm up
+	rounds, err := b.echoAll(views)
+	if err != nil {
 		return err
-	}
-	var rounds []map[string][]time.Duration
-	for range echoRounds {
-		took, err := keystrokes(views, keys)
-		if err != nil {
-			return err
-		}
-		rounds = append(rounds, took)
 	}
 	for _, bar := range echoBars {
 		b.addEcho(bar, rounds, 50, bar.p50)
@@ -60,6 +52,23 @@ func (b *bench) echo() error {
 			shown(medianOf(rounds, v.way, 50)), shown(medianOf(rounds, v.way, 99)))})
 	}
 	return nil
+}
+
+// echoAll measures echoRounds rounds of the views.
+func (b *bench) echoAll(views []*view) ([]map[string][]time.Duration, error) {
+	keys := b.pick(1000, 150)
+	if _, err := keystrokes(views, keys/4); err != nil { // the first ones warm up
+		return nil, err
+	}
+	var rounds []map[string][]time.Duration
+	for range echoRounds {
+		took, err := keystrokes(views, keys)
+		if err != nil {
+			return nil, err
+		}
+		rounds = append(rounds, took)
+	}
+	return rounds, nil
 }
 
 // keystrokes types keys, each at every view in turn.

@@ -78,17 +78,9 @@ func (b *bench) hubEcho(ways []way) error {
 		return err
 	}
 	defer endAll(views)
-	keys := b.pick(1000, 150)
-	if _, err := keystrokes(views, keys/4); err != nil { // the first ones warm up
+	rounds, err := b.echoAll(views)
+	if err != nil {
 		return err
-	}
-	var rounds []map[string][]time.Duration
-	for range echoRounds {
-		took, err := keystrokes(views, keys)
-		if err != nil {
-			return err
-		}
-		rounds = append(rounds, took)
 	}
 	b.addEcho(echoBar{what: "echo through a hub", ours: "hub", peer: "WebSocket"}, rounds, 50, 1.5)
 	return nil
