@@ -99,6 +99,9 @@ export async function seen(page, pattern, timeout = 15_000) {
   return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)
 }
 
+/** Waits until the bar over a terminal says how its program ended: notices may say the same of others. */
+export const ended = (page, words) => page.locator('.exit').filter({ hasText: words }).waitFor()
+
 /** Types a command line into the shown terminal. */
 export async function run(page, command) {
   await page.locator('.xterm-helper-textarea').focus()

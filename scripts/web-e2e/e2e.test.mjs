@@ -6,7 +6,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test as nodeTest } from 'node:test'
-import { complaints, launch, lines, prompted, run, seen, shot, phase, watch } from './browser.mjs'
+import { complaints, ended, launch, lines, prompted, run, seen, shot, phase, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -482,11 +482,11 @@ test('an exit is shown with its code, and can be read again later', async () => 
   await textbox('Command').fill('sh -c "echo leaving; exit 7"')
   await textbox('Name').fill('leaver')
   await button('Start session').click()
-  await page.getByText('Exited with code 7').waitFor()
+  await ended(page, 'Exited with code 7')
   await seen(page, /^leaving$/)
   await shot(page, 'exited')
   await page.reload()
-  await page.getByText('Exited with code 7').waitFor()
+  await ended(page, 'Exited with code 7')
   await seen(page, /^leaving$/)
   await button('Remove').click()
   await page.getByRole('tab', { name: 'leaver' }).waitFor({ state: 'detached' })
@@ -501,7 +501,7 @@ test('a stopped session says by which signal', async () => {
   await button('Stop sleeper').click()
   await shot(page, 'stop')
   await button('Stop session').click()
-  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await ended(page, /Ended by SIG(HUP|TERM)/)
   await button('Remove').click()
   await page.getByRole('tab', { name: 'sleeper' }).waitFor({ state: 'detached' })
 })
@@ -519,7 +519,7 @@ test('a bell in a session that nobody sees is marked until somebody looks', asyn
   await tab.getByTitle('Bell').waitFor({ state: 'detached' })
   await button('Stop ringer').click()
   await button('Stop session').click()
-  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await ended(page, /Ended by SIG(HUP|TERM)/)
   await button('Remove').click()
   await tab.waitFor({ state: 'detached' })
 })
@@ -566,7 +566,7 @@ done
   await page.waitForFunction(() => !document.title.startsWith('('))
   await button('Notifications: on. Turn them off').click()
   server.middleman('stop', 'fix-login/helper')
-  await page.getByText(/Ended by SIG(INT|HUP|TERM)/).waitFor()
+  await ended(page, /Ended by SIG(INT|HUP|TERM)/)
   await button('Remove').click()
   await tab.waitFor({ state: 'detached' })
 })
@@ -608,7 +608,7 @@ done
   await page.getByRole('tab', { name: 'asker' }).click()
   await phase(page, 'attached')
   server.middleman('stop', 'fix-login/asker')
-  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await ended(page, /Ended by SIG(HUP|TERM)/)
   await button('Remove').click()
   await page.getByRole('tab', { name: 'asker' }).waitFor({ state: 'detached' })
 })
@@ -654,7 +654,7 @@ test('tmux by hand, beside the browser', async (t) => {
   await seen(page, /^still-44$/)
   await button('Stop bash-2').click()
   await button('Stop session').click()
-  await page.getByText(/Ended by SIG(HUP|TERM)/).waitFor()
+  await ended(page, /Ended by SIG(HUP|TERM)/)
   await button('Remove').click()
   await page.getByRole('tab', { name: 'bash-2' }).waitFor({ state: 'detached' })
   await page.getByRole('tab').first().click()

@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { complaints, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { complaints, ended, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -42,7 +42,7 @@ test('a command is run by sh -c as it was typed, and its session is named after 
   await button('New session with a command').click()
   await textbox('Command').fill(`printf '%s|' "it's" 'a "b"  c' $((40+2)); exit 3`)
   await button('Start session').click()
-  await page.getByText('Exited with code 3').waitFor()
+  await ended(page, 'Exited with code 3')
   await seen(page, /^it's\|a "b" {2}c\|42\|$/)
   assert.deepEqual(await names(), ['bash', 'printf'])
 })
@@ -56,7 +56,7 @@ test('a tab is renamed, moved and restarted; what it printed before stays', asyn
   await button('Restart facts').click()
   await page.getByRole('tab', { name: 'facts.1' }).waitFor()
   await page.waitForURL('**/w/work/facts')
-  await page.getByText('Exited with code 3').waitFor()
+  await ended(page, 'Exited with code 3')
   await seen(page, /^it's\|a "b" {2}c\|42\|$/)
   assert.deepEqual(await names(), ['bash', 'facts.1', 'facts'])
   await action('Move facts to the left')
@@ -112,7 +112,7 @@ test('the past is on a slider, and replayed', async () => {
   server.middleman('run', 'work', '-d', '--name', 'steps', '--', 'sh', '-c', steps)
   server.middleman('wait', 'work/steps', '--exit', '--timeout', '30s')
   await page.getByRole('tab', { name: 'steps' }).click()
-  await page.getByText('Exited with code 0').waitFor()
+  await ended(page, 'Exited with code 0')
   await action('The past of steps…')
   await page.waitForFunction(() => document.querySelector('.past-screen')?.terminal.buffer.active.getLine(0)?.translateToString(true) === 'at-the-end')
   const slider = page.getByRole('slider', { name: 'When' })
@@ -225,7 +225,7 @@ test('the page is split in columns and rows, and stays so', async () => {
 test('on a phone: the actions of a session, and its past', async () => {
   const small = watch(await (await browser.newContext(phone)).newPage())
   await small.goto(server.newLink().replace('/#', '/w/work/steps#'))
-  await small.getByText('Exited with code 0').waitFor()
+  await ended(small, 'Exited with code 0')
   await button('More actions', small).tap()
   await shot(small, 'actions-phone')
   await button('The past of steps…', small).tap()
