@@ -27,7 +27,7 @@ type ptyTerminal struct {
 	master *os.File
 	before unix.Termios // settings when the program started
 	done   sync.WaitGroup
-	marked string // see mark
+	marked ioCalls // see mark
 
 	// mu guards the rest.
 	mu      sync.Mutex

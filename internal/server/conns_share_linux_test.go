@@ -16,12 +16,13 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/server"
 	"middleman/internal/store"
+	"middleman/internal/testenv"
 )
 
 // kept is a connection that is kept open between requests.
 type kept struct {
 	net.Conn
-	t       *testing.T
+	r       *running
 	in      *bufio.Reader
 	request string
 }
@@ -29,7 +30,7 @@ type kept struct {
 // keepOpen opens one over which a token asks for path, once.
 func (r *running) keepOpen(path, token string) *kept {
 	r.t.Helper()
-	k := &kept{t: r.t, request: "GET /api/v1" + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n"}
+	k := &kept{r: r, request: "GET /api/v1" + path + " HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + token + "\r\n\r\n"}
 	k.Conn = r.knock(k.request)
 	k.in = bufio.NewReader(k.Conn)
 	k.answered()
@@ -38,22 +39,26 @@ func (r *running) keepOpen(path, token string) *kept {
 
 // again sends the request again.
 func (k *kept) again() {
-	k.t.Helper()
+	k.r.t.Helper()
 	if _, err := io.WriteString(k, k.request); err != nil {
-		k.t.Fatal(err)
+		k.r.t.Fatal(err)
 	}
 	k.answered()
 }
 
+// answered reads the answer, and waits until the server counts the connection as idle:
+// a moment after the answer.
 func (k *kept) answered() {
-	k.t.Helper()
+	t := k.r.t
+	t.Helper()
 	resp, err := http.ReadResponse(k.in, nil)
 	if err != nil {
-		k.t.Fatal(err)
+		t.Fatal(err)
 	}
 	if _, err := io.Copy(io.Discard, resp.Body); err != nil || resp.StatusCode != 200 {
-		k.t.Fatalf("%d, %v", resp.StatusCode, err)
+		t.Fatalf("%d, %v", resp.StatusCode, err)
 	}
+	testenv.Eventually(t, patience, "the connection is idle", func() bool { return k.r.Idle(k.LocalAddr().String()) })
 }
 
 // A caller has no more than its share of the connections: over the total, one of the
