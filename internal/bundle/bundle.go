@@ -56,7 +56,7 @@ type Provenance struct {
 // Profile is a profile of a bundle: what agent.Definition has, without what names paths
 // and hosts, and the declarations that it uses.
 type Profile struct {
-	Command, Prompt, Identify, Resume, Env, Spawn []string
+	Command, Prompt, Identify, Resume, Env, Spawn, Stop []string
 
 	Like, Submit, Sandbox, Grace string
 
@@ -122,7 +122,7 @@ func invalid(field, format string, args ...any) *Error {
 func (p Profile) Definition() agent.Definition {
 	return agent.Definition{
 		Command: p.Command, Prompt: p.Prompt, Identify: p.Identify, Resume: p.Resume,
-		Like: p.Like, Submit: p.Submit, Sandbox: p.Sandbox, Grace: p.Grace, Spawn: []string{},
+		Like: p.Like, Submit: p.Submit, Stop: p.Stop, Sandbox: p.Sandbox, Grace: p.Grace, Spawn: []string{},
 	}
 }
 

@@ -16,7 +16,7 @@ const plain = `{
   "provenance": {"author": "Ann", "tool": "kit 2", "source": "https://git.example.com/team/kit", "commit": "0123456789abcdef0123456789abcdef01234567"},
   "profiles": {
     "agent": {"command": ["claude", "--fast"], "prompt": ["{prompt}"], "identify": ["--session-id={conversation}"], "resume": ["claude", "--resume", "{conversation}"],
-      "like": "claude", "submit": "Enter", "sandbox": "strict", "grace": "5s", "approvals": true, "env": ["EDITOR"], "spawn": ["check"],
+      "like": "claude", "submit": "Enter", "sandbox": "strict", "grace": "5s", "stop": ["C-c", "C-d"], "approvals": true, "env": ["EDITOR"], "spawn": ["check"],
       "uses": ["secret:model-key", "mount-grant:go-cache", "capability-grant:login"]},
     "check": {"command": ["make", "check"]}
   },
@@ -62,7 +62,7 @@ func TestEachFieldCounts(t *testing.T) {
 		{`"id": "team"`, `"id": "teal"`}, {`"revision": 3`, `"revision": 4`}, {`"workspace": "w1"`, `"workspace": "w2"`}, {`01:02:03Z`, `01:02:04Z`},
 		{`"Ann"`, `"Anna"`}, {`"kit 2"`, `"kit 3"`}, {`team/kit"`, `team/kat"`}, {`"0123`, `"1123`},
 		{`"agent": {`, `"agenda": {`}, {`"--fast"`, `"--slow"`}, {`["{prompt}"]`, `["-p", "{prompt}"]`}, {`--session-id=`, `--id=`}, {`"--resume"`, `"--again"`},
-		{`"like": "claude"`, `"like": "codex"`}, {`"submit": "Enter"`, `"submit": "C-m"`}, {`"strict"`, `"workspace"`}, {`"5s"`, `"6s"`},
+		{`"like": "claude"`, `"like": "codex"`}, {`"submit": "Enter"`, `"submit": "C-m"`}, {`"strict"`, `"workspace"`}, {`"5s"`, `"6s"`}, {`"C-d"`, `"C-c"`},
 		{`"approvals": true, `, ``}, {`"EDITOR"`, `"PAGER"`}, {`"spawn": ["check"]`, `"spawn": ["agent"]`}, {`, "capability-grant:login"]`, `]`},
 		{`"env": "MODEL_KEY"`, `"env": "OTHER_KEY"`}, {`, "optional": true`, ``}, {`, "write": true`, ``}, {`vault:model-key`, `vault:model-kex`},
 		{`["make", "check"]`, `["make", "chuck"]`}, {`{"ref": "cap:login"}`, `{"ref": "cap:login"}, {"ref": "git:commit"}`},

@@ -29,7 +29,7 @@ func (b Bundle) tree() map[string]any {
 	for name, p := range b.Profiles {
 		profiles[name] = map[string]any{
 			"command": items(p.Command), "prompt": items(p.Prompt), "identify": items(p.Identify), "resume": items(p.Resume),
-			"env": items(p.Env), "spawn": items(p.Spawn), "uses": items(p.Uses),
+			"env": items(p.Env), "spawn": items(p.Spawn), "uses": items(p.Uses), "stop": items(p.Stop),
 			"like": p.Like, "submit": p.Submit, "sandbox": p.Sandbox, "grace": p.Grace, "approvals": p.Approvals,
 		}
 	}

@@ -117,7 +117,7 @@ func (b Bundle) checkProfile(name string, p Profile) error {
 		names bool // items are names of programs, variables or profiles
 	}{
 		{"command", p.Command, false}, {"prompt", p.Prompt, false}, {"identify", p.Identify, false}, {"resume", p.Resume, false},
-		{"env", p.Env, true}, {"spawn", p.Spawn, true},
+		{"env", p.Env, true}, {"spawn", p.Spawn, true}, {"stop", p.Stop, false},
 	} {
 		for i, item := range l.items {
 			at := fmt.Sprintf("%s.%s[%d]", field, l.field, i)
@@ -166,7 +166,7 @@ func (b Bundle) checkUses(field, name string, p Profile) error {
 // fieldIn returns ".FIELD" for an error of agent.Definition.Check that begins with the
 // name of a field, "" for another.
 func fieldIn(text string) string {
-	for _, field := range []string{"command", "prompt", "identify", "resume", "like", "sandbox", "submit", "grace", "approvals"} {
+	for _, field := range []string{"command", "prompt", "identify", "resume", "like", "sandbox", "submit", "stop", "grace", "approvals"} {
 		if strings.HasPrefix(text, field) {
 			return "." + field
 		}

@@ -111,6 +111,7 @@ func readProfile(field string, item any) (p Profile, err error) {
 	f := fields{field, m, nil}
 	for key, into := range map[string]*[]string{
 		"command": &p.Command, "prompt": &p.Prompt, "identify": &p.Identify, "resume": &p.Resume, "env": &p.Env, "spawn": &p.Spawn, "uses": &p.Uses,
+		"stop": &p.Stop,
 	} {
 		f.texts(key, into)
 	}

@@ -64,7 +64,7 @@ func generate(r *rand.Rand) string {
 	}
 	profiles := map[string]any{}
 	for i := range 1 + r.IntN(6) {
-		p := map[string]any{"command": []any{"tool", word(), word()}, "approvals": false, "grace": []string{"", "5s", "1m"}[r.IntN(3)], "prompt": []any{}}
+		p := map[string]any{"command": []any{"tool", word(), word()}, "approvals": false, "grace": []string{"", "5s", "1m"}[r.IntN(3)], "prompt": []any{}, "stop": []any{"C-c", "Enter"}[:r.IntN(3)]}
 		var uses []any
 		for _, ref := range refs {
 			if r.IntN(2) == 0 {
