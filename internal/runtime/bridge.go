@@ -11,6 +11,9 @@ import (
 	"github.com/hashicorp/yamux"
 )
 
+// maxBridged bounds the connections that a hub has through one Bridge.
+const maxBridged = 512
+
 // Bridge is the other end of an ssh dialer. It greets on out, and joins each
 // stream that comes by in to a connection that dial makes. It returns when in
 // ends, once all of them have ended; then the error is nil. It closes in and out.
@@ -27,6 +30,7 @@ func Bridge(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version s
 	var joined sync.WaitGroup
 	defer joined.Wait()
 	defer mux.Close() // wakes them
+	open := make(chan struct{}, maxBridged)
 	for {
 		stream, err := mux.AcceptStream()
 		switch {
@@ -35,7 +39,14 @@ func Bridge(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version s
 		case err != nil:
 			return fmt.Errorf("take a connection: %w", err)
 		}
+		select {
+		case open <- struct{}{}:
+		default:
+			stream.Close() // no hub needs so many
+			continue
+		}
 		joined.Go(func() {
+			defer func() { <-open }()
 			defer stream.Close()
 			conn, err := dial(ctx)
 			if err != nil {

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"middleman/internal/client"
 )
 
 // State says whether a remote can be used, as far as is known.
@@ -28,7 +30,8 @@ const (
 	TimedOut      Reason = "timed-out"
 	BadProtocol   Reason = "not-the-protocol"
 	TooMuch       Reason = "answer-too-large"
-	BadVersion    Reason = "version"
+	Older         Reason = "version-older"
+	Newer         Reason = "version-newer"
 	BadCert       Reason = "certificate"
 	BadToken      Reason = "token"
 	NoTokenFile   Reason = "token-file"
@@ -49,7 +52,8 @@ var reasons = map[Reason]struct {
 	BadProtocol:   {Unreachable, "what answered does not speak as a middleman server does"},
 	TooMuch:       {Unreachable, "it sent more than an answer may have"},
 	ServerMissing: {Unreachable, "its middleman could not reach or start a server there"},
-	BadVersion:    {Refused, "its version and this one have no API in common: upgrade the older one"},
+	Older:         {Refused, "its middleman is too old for this one: upgrade it there; its sessions go on"},
+	Newer:         {Refused, "its middleman is too new for this one: upgrade this machine's"},
 	BadCert:       {Refused, "its certificate is not the expected one: compare it there, and add the runtime again with --pin"},
 	BadToken:      {Refused, "it does not take the token, or the token's scope does not cover this: make one there with `middleman token create --scope full`"},
 	NoTokenFile:   {Refused, "the file with its token cannot be read, is empty, or can be read by others: it must be yours, with mode 0600"},
@@ -63,6 +67,9 @@ var reasons = map[Reason]struct {
 type Error struct {
 	Runtime string
 	Reason  Reason
+	// Sent says that the request, or a part of it, was sent: what it asks for may have
+	// been done.
+	Sent bool
 	// Cause is for the log. It may name endpoints and paths.
 	Cause error
 }
@@ -77,12 +84,12 @@ func (e *Error) State() State { return reasons[e.Reason].state }
 // because returns the reason that cause tells by itself, else otherwise.
 func because(cause error, otherwise Reason) *Error {
 	if e, ok := errors.AsType[*Error](cause); ok {
-		return &Error{Reason: e.Reason, Cause: e.Cause}
+		return &Error{Reason: e.Reason, Sent: e.Sent, Cause: e.Cause}
 	}
 	if errors.Is(cause, context.DeadlineExceeded) || errors.Is(cause, os.ErrDeadlineExceeded) {
 		otherwise = TimedOut
 	}
-	return &Error{Reason: otherwise, Cause: cause}
+	return &Error{Reason: otherwise, Sent: errors.Is(cause, client.ErrUnanswered), Cause: cause}
 }
 
 // Status is what is known of a remote, since when, and as of when.

@@ -95,8 +95,9 @@ func TestList(t *testing.T) {
 // A list that does not end, or that is larger than a list may be, is given up.
 func TestListIsBounded(t *testing.T) {
 	endless := func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, `{"workspaces":[],"next":"x"}`) }
+	long := says(200, `{"workspaces":[`+strings.TrimSuffix(strings.Repeat(`{"id":"w0123456789abcdef"},`, pageSize+1), ",")+`]}`)
 	large := says(200, `{"workspaces":[`+strings.TrimSuffix(strings.Repeat(`{"id":"w0123456789abcdef","name":"`+strings.Repeat("x", 1000)+`"},`, 10_000), ",")+`]}`)
-	for name, answer := range map[string]http.HandlerFunc{"endless": endless, "large": large} {
+	for name, answer := range map[string]http.HandlerFunc{"endless": endless, "large": large, "more than was asked for": long} {
 		r := remoteOf(t, route(map[string]http.HandlerFunc{"/workspaces": answer, "/sessions": says(200, oneSession)}), nil)
 		l, current := r.List(t.Context(), time.Minute)
 		if current || len(l.Workspaces) > 0 || r.Status().Reason != TooMuch {

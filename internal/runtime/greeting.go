@@ -71,8 +71,12 @@ func checkGreeting(line []byte) error {
 	if err := json.Unmarshal(line, &g); err != nil || g.Middleman != "connect" {
 		return &Error{Reason: BadProtocol, Cause: fmt.Errorf("the greeting is %.200q", line)}
 	}
-	if g.Oldest > schema || g.Schema < schema || !slices.Contains(g.Features, multiplex) {
-		return &Error{Reason: BadVersion, Cause: fmt.Errorf("the greeting is %.200q", line)}
+	reason := skew(g.Oldest, g.Schema, schema, schema)
+	if reason == "" && !slices.Contains(g.Features, multiplex) {
+		reason = Older
+	}
+	if reason != "" {
+		return &Error{Reason: reason, Cause: fmt.Errorf("the greeting is %.200q", line)}
 	}
 	return nil
 }

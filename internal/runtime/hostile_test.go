@@ -80,8 +80,8 @@ func TestStatesOfHostileRemotes(t *testing.T) {
 	}{
 		{"ours", says(200, ours), nil, ""},
 		{"newer, and speaks ours", says(200, `{"version":"9","api":9,"oldest_api":1,"features":["later"],"more":{}}`), nil, ""},
-		{"newer, and has forgotten ours", says(200, `{"version":"9","api":9,"oldest_api":2}`), nil, BadVersion},
-		{"older than versions of the API", says(200, `{"version":"0.1","go":"1.20"}`), nil, BadVersion},
+		{"newer, and has forgotten ours", says(200, `{"version":"9","api":9,"oldest_api":2}`), nil, Newer},
+		{"older than versions of the API", says(200, `{"version":"0.1","go":"1.20"}`), nil, Older},
 		{"another program", says(200, "<html>"+planted), nil, BadProtocol},
 		{"another program's error", says(404, planted), nil, BadProtocol},
 		{"a redirect", func(w http.ResponseWriter, r *http.Request) {

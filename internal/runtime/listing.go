@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"time"
 
 	"middleman/internal/api"
@@ -17,6 +18,7 @@ const (
 	// maxListing bounds the bytes of all lists of a remote, maxPages their pages.
 	maxListing = 8 << 20
 	maxPages   = 64
+	pageSize   = 500
 )
 
 // Listing is what a remote has, as it said at a time.
@@ -89,16 +91,22 @@ func (r *Remote) read() (running *reading, started bool) {
 // list reads all lists.
 func (r *Remote) list(ctx context.Context) (l Listing, err error) {
 	left := maxListing
-	err = r.pages(ctx, "/workspaces", url.Values{"status": {"1"}, "limit": {"500"}}, func(path string) (string, error) {
+	err = r.pages(ctx, "/workspaces", url.Values{"status": {"1"}, "limit": {strconv.Itoa(pageSize)}}, func(path string) (string, error) {
 		var page api.Workspaces
 		err := r.page(ctx, path, &left, &page)
+		if err == nil {
+			err = r.ofPage(ctx, len(page.Workspaces))
+		}
 		l.Workspaces = append(l.Workspaces, page.Workspaces...)
 		return page.Next, err
 	})
 	if err == nil {
-		err = r.pages(ctx, "/sessions", url.Values{"limit": {"500"}}, func(path string) (string, error) {
+		err = r.pages(ctx, "/sessions", url.Values{"limit": {strconv.Itoa(pageSize)}}, func(path string) (string, error) {
 			var page api.Sessions
 			err := r.page(ctx, path, &left, &page)
+			if err == nil {
+				err = r.ofPage(ctx, len(page.Sessions))
+			}
 			l.Sessions = append(l.Sessions, page.Sessions...)
 			return page.Next, err
 		})
@@ -132,6 +140,14 @@ func (r *Remote) page(ctx context.Context, path string, left *int, out any) erro
 	return nil
 }
 
+// ofPage returns an error if a page has more items than were asked for.
+func (r *Remote) ofPage(ctx context.Context, n int) error {
+	if n <= pageSize {
+		return nil
+	}
+	return r.lost(ctx, &Error{Reason: TooMuch, Cause: fmt.Errorf("a page has %d items, more than the %d that were asked for", n, pageSize)})
+}
+
 // Told returns the description of a remote and of what it has, for clients. Of an
 // answer that is not current the sessions are unreachable, unless they had ended.
 func Told(view api.Runtime, l Listing, current bool) api.RuntimeList {
@@ -143,6 +159,7 @@ func Told(view api.Runtime, l Listing, current bool) api.RuntimeList {
 	for _, s := range l.Sessions {
 		if !current && !s.State.Ended() {
 			s.State, s.Agent, s.Writer, s.Unseen = terminal.StateUnreachable, nil, nil, nil
+			judge(&s)
 		}
 		out.Sessions = append(out.Sessions, s)
 	}

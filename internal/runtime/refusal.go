@@ -6,7 +6,9 @@ import (
 	"slices"
 
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
@@ -88,13 +90,21 @@ func newRefusal(name string, status int, raw []byte) *Refusal {
 // its own words, which may name its paths. They keep whether there is something.
 var explanations = map[string]bool{
 	"Error": true, "Problem": true, "Note": true, "Journal": true, "LeftUnknown": true, "Detail": true, "Warnings": true, "Unknown": true,
+	"Why": true, "Hint": true, "Final": true,
 }
 
 // placed are the types that say which runtime they are on.
 var placed = []reflect.Type{reflect.TypeFor[api.Workspace](), reflect.TypeFor[api.Session](), reflect.TypeFor[api.NoticeItem]()}
 
+// names are the fields of answers that lists show as they are. A remote may put
+// anything there.
+var names = map[string]bool{
+	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "Profile": true, "Backend": true, "State": true,
+}
+
 // tidy replaces the explanations in an answer of the remote with that name, and says
-// of what is in it that it is there.
+// of what is in it that it is there. In names it spells out what does not show. How
+// sessions are sorted is for the hub to say.
 func tidy(name string, answer any) {
 	if answer != nil {
 		tidyValue(name, reflect.ValueOf(answer))
@@ -119,13 +129,34 @@ func tidyValue(name string, v reflect.Value) {
 			case !field.IsExported():
 			case field.Name == "Runtime" && slices.Contains(placed, v.Type()):
 				f.SetString(name)
+			case names[field.Name] && f.Kind() == reflect.String:
+				f.SetString(plaintext.Line(f.String()))
 			case !explanations[field.Name] && !(field.Name == "Reason" && v.Type() == reflect.TypeFor[api.Availability]()):
 				tidyValue(name, f)
-			case f.Kind() == reflect.String && f.Len() > 0:
-				f.SetString(text)
-			case f.Type() == reflect.TypeFor[[]string]() && f.Len() > 0:
-				f.Set(reflect.ValueOf([]string{text}))
+			case f.Kind() == reflect.String:
+				if f.Len() > 0 {
+					f.SetString(text)
+				}
+			case f.Type() == reflect.TypeFor[[]string]():
+				if f.Len() > 0 {
+					f.Set(reflect.ValueOf([]string{text}))
+				}
+			default:
+				tidyValue(name, f)
 			}
 		}
+		if v.CanAddr() {
+			judge(v.Addr().Interface())
+		}
+	}
+}
+
+// judge says anew how lists show a session, or a workspace without one.
+func judge(part any) {
+	switch part := part.(type) {
+	case *api.Session:
+		part.Attention = attention.Of(*part)
+	case *api.Workspace:
+		part.Attention = attention.OfEmpty(*part)
 	}
 }

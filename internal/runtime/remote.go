@@ -15,6 +15,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 )
 
 const (
@@ -22,6 +23,8 @@ const (
 	checkTimeout = 20 * time.Second
 	// maxAnswer bounds the JSON of one answer.
 	maxAnswer = 16 << 20
+	// maxVersion bounds that of a version, whose features are kept.
+	maxVersion = 64 << 10
 	// firstPause and lastPause bound the time after a failure in which calls fail
 	// at once, so that many callers do not dial a dead remote all the time.
 	firstPause = 100 * time.Millisecond
@@ -122,7 +125,7 @@ func (r *Remote) ready(ctx context.Context) (*client.Client, error) {
 	wait := failure != nil && time.Since(r.status.Checked) < r.pause
 	r.mu.Unlock()
 	if wait {
-		return nil, failure
+		return nil, unsent(failure)
 	}
 	c, err := r.client()
 	if err != nil {
@@ -130,10 +133,22 @@ func (r *Remote) ready(ctx context.Context) (*client.Client, error) {
 	}
 	if !known {
 		if err := r.greet(ctx, c); err != nil {
-			return nil, err
+			return nil, unsent(err)
 		}
 	}
 	return c, nil
+}
+
+// unsent returns the error for a request that was not even begun, because another one
+// failed with err.
+func unsent(err error) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return err
+	}
+	before := *e
+	before.Sent = false
+	return &before
 }
 
 // greet asks for the version and the features. An API of which this build knows no
@@ -146,7 +161,7 @@ func (r *Remote) greet(ctx context.Context, c *client.Client) error {
 		return r.lost(ctx, err)
 	}
 	var v api.Version
-	if err := r.decode(resp, &v); err != nil {
+	if _, err := r.decodeUpTo(resp, &v, maxVersion); err != nil {
 		if refused, ok := errors.AsType[*Refusal](err); ok {
 			reason := BadProtocol
 			if refused.Code == api.CodeUnauthorized || refused.Code == api.CodeForbidden {
@@ -156,14 +171,26 @@ func (r *Remote) greet(ctx context.Context, c *client.Client) error {
 		}
 		return r.lost(ctx, err)
 	}
-	if v.API < api.Oldest || v.OldestAPI > api.Current {
-		return r.Failed(&Error{Reason: BadVersion, Cause: fmt.Errorf("it speaks the API %d to %d, this build %d to %d", v.OldestAPI, v.API, api.Oldest, api.Current)})
+	if reason := skew(v.OldestAPI, v.API, api.Oldest, api.Current); reason != "" {
+		return r.Failed(&Error{Reason: reason, Cause: fmt.Errorf("it speaks the API %d to %d, this build %d to %d", v.OldestAPI, v.API, api.Oldest, api.Current)})
 	}
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.features = v.Features
 	r.answered(v.Version)
 	return nil
+}
+
+// skew returns "" if two ranges of versions have one in common: theirs, and ours.
+// Otherwise it says what the others are.
+func skew(oldest, newest, ourOldest, ourNewest int) Reason {
+	switch {
+	case newest < ourOldest || newest < oldest:
+		return Older
+	case oldest > ourNewest:
+		return Newer
+	}
+	return ""
 }
 
 // answered is called with mu held.
@@ -174,7 +201,7 @@ func (r *Remote) answered(version string) {
 		r.status = Status{State: Reachable, Since: now, Version: r.status.Version}
 	}
 	if version != "" {
-		r.status.Version = fmt.Sprintf("%.64s", version)
+		r.status.Version = fmt.Sprintf("%.64s", plaintext.Line(version))
 	}
 	r.status.Checked = now
 	if r.failure, r.pause = nil, 0; anew {
@@ -241,7 +268,7 @@ func (r *Remote) Call(ctx context.Context, method, path string, header http.Head
 		err = r.lost(within, err)
 	}
 	if within.Err() != nil && ctx.Err() == nil {
-		return r.Failed(context.DeadlineExceeded)
+		return r.Failed(&Error{Reason: TimedOut, Sent: true, Cause: context.DeadlineExceeded})
 	}
 	return err
 }
@@ -279,16 +306,20 @@ func (r *Remote) decodeUpTo(resp *http.Response, out any, limit int) (int, error
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, int64(limit)+1))
 	switch {
 	case err != nil:
-		return len(raw), because(err, NoAnswer)
+		e := because(err, NoAnswer)
+		e.Sent = true
+		return len(raw), e
 	case len(raw) > limit:
-		return len(raw), &Error{Reason: TooMuch, Cause: fmt.Errorf("an answer has more than %d bytes", limit)}
+		return len(raw), &Error{Reason: TooMuch, Sent: true, Cause: fmt.Errorf("an answer has more than %d bytes", limit)}
+	case items(raw) > maxItems:
+		return len(raw), &Error{Reason: TooMuch, Sent: true, Cause: fmt.Errorf("an answer has more than %d items", maxItems)}
 	case resp.StatusCode >= 300:
 		return len(raw), newRefusal(r.config.Name, resp.StatusCode, raw)
 	case out == nil || resp.StatusCode == http.StatusNoContent:
 		return len(raw), nil
 	}
 	if err := client.Decode(raw, out); err != nil {
-		return len(raw), &Error{Reason: BadProtocol, Cause: err}
+		return len(raw), &Error{Reason: BadProtocol, Sent: true, Cause: err}
 	}
 	return len(raw), nil
 }

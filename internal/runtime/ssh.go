@@ -176,7 +176,9 @@ func startSSH(ctx context.Context, program string, args []string) (*sshLink, err
 	}
 	if err == nil {
 		var mux *yamux.Session
-		if mux, err = yamux.Client(p, muxConfig()); err == nil {
+		ours := muxConfig()
+		ours.AcceptBacklog = 1 // the other end has nothing to ask for
+		if mux, err = yamux.Client(p, ours); err == nil {
 			return &sshLink{mux, p}, nil
 		}
 	}
