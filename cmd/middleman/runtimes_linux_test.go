@@ -96,8 +96,9 @@ func (m *machine) killServer() {
 // far is a machine that a hub reaches by ssh or https, through a proxy.
 type far struct {
 	*machine
-	kind  string
-	proxy *proxy
+	kind      string
+	proxy     *proxy
+	authority string // SHA-256 of that of its certificate, by https
 	// restart starts the server again after it was killed. By ssh the hub does.
 	restart func()
 }
@@ -127,13 +128,17 @@ func (m *machine) add(kind string) *far {
 	}
 	f.restart = func() { f.run("serve", "--background", "--listen", serve.Address, "--tls", "local") }
 	f.proxy = newProxy(m.t, serve.Address)
-	token := filepath.Join(m.home, "user", "token")
-	secret := f.run("token", "create", "hub", "--scope", "full")
-	if err := os.WriteFile(token, []byte(secret+"\n"), 0o600); err != nil {
-		m.t.Fatal(err)
-	}
-	m.run("runtime", "add", "box", "https://"+f.proxy.address, "--token-file", token, "--pin", authorityOf(m.t, serve.Address))
+	f.authority = authorityOf(m.t, serve.Address)
+	m.joins(f, "hub")
 	return f
+}
+
+// joins adds the runtime box, by https, with a token of that name.
+func (m *machine) joins(f *far, token string) {
+	m.t.Helper()
+	file := filepath.Join(m.home, "user", "token")
+	do(os.WriteFile(file, []byte(f.run("token", "create", token, "--scope", "full")+"\n"), 0o600))
+	m.run("runtime", "add", "box", "https://"+f.proxy.address, "--token-file", file, "--pin", f.authority)
 }
 
 // must returns v, or panics: the test's own files and programs are there.

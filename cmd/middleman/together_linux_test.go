@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"middleman/internal/testenv"
+	"middleman/terminal"
 )
 
 // The verbs that change a workspace there in other ways than its creation: names,
@@ -63,6 +64,19 @@ func TestRuntimeVerbs(t *testing.T) {
 	hub.run("push", "box:mend")
 	has(bare.Git("branch", "--all"), "middleman/fix")
 
+	hub.run("run", "box:mend", "-d", "--name", "lead", "--", "cat")
+	if out := hub.run("spawn", "helper", "-d", "--parent", "box:mend/lead", "--", "sh", "-c", "exit 4"); out != "box:helper" {
+		t.Errorf("spawn printed %q", out)
+	}
+	if out, errs, code := hub.try("wait", "box:mend/lead", "--workers"); code != 1 || !strings.Contains(out, "helper") || !strings.Contains(errs, "not every worker") {
+		t.Errorf("wait for workers: %d %s%s", code, out, errs)
+	}
+	if out, _, code := hub.try("spawn", "--parent", "box:mend/lead", "--isolation", "shared", "second", "--", "sh", "-c", "echo of a worker; exit 5"); code != 5 || !strings.Contains(out, "of a worker") {
+		t.Errorf("spawn that waits: %d %s", code, out)
+	}
+	has(hub.run("ls", "--workers", "box:mend", "--all"), "helper")
+	testLeftovers(t, hub, repository)
+
 	file := filepath.Join(hub.home, "team.json")
 	do(os.WriteFile(file, []byte(`{"schema":1,"id":"team","revision":1,"created":"2026-11-24T01:02:03Z","profiles":{"plain":{"command":["cat","-u"]}}}`), 0o600))
 	hub.run("bundle", "push", file)
@@ -78,6 +92,106 @@ func TestRuntimeVerbs(t *testing.T) {
 	has(hub.run("show", "box:cat"), "profile plain of team, revision 1")
 	if _, errs, code := hub.try("bundle", "rm", "--on", "box", "team"); code != 1 || !strings.Contains(errs, "runtime box: sessions or profiles there use the bundle") {
 		t.Errorf("rm of a bundle that is used there: %d %s", code, errs)
+	}
+}
+
+// testLeftovers imports, repairs, prunes and agrees to a configuration there.
+func testLeftovers(t *testing.T, hub *machine, repository *testenv.Repo) {
+	has := func(out, want string) {
+		t.Helper()
+		if !strings.Contains(out, want) {
+			t.Errorf("%q is not in:\n%s", want, out)
+		}
+	}
+	repository.Git("worktree", "add", "-q", "-b", "mine", filepath.Join(repository.Dir, "..", "mine"))
+	has(hub.run("import", "-C", "box:"+repository.Dir), "box:mine")
+	has(hub.run("ls", "box:"), "box:mine")
+	hub.run("repair", "box:mine", "-n")
+	has(hub.run("prune", "box:", "-n", "--json"), "leftovers")
+	hub.run("prune", "-n", "--transcripts", "box:")
+
+	repository.Write(".middleman.toml", "setup = [\"true\"]\n")
+	has(hub.run("trust", "-C", "box:"+repository.Dir, "-n"), `setup = ["true"]`)
+	hash := jsonField(t, hub.run("trust", "-C", "box:"+repository.Dir, "-n", "--json"), "config", "hash")
+	if _, errs, code := hub.try("trust", "-C", "box:"+repository.Dir, "--yes", strings.Repeat("0", 64)); code != 1 {
+		t.Errorf("agreed to another content: %d %s", code, errs)
+	}
+	hub.run("trust", "-C", "box:"+repository.Dir, "--yes", hash)
+	has(hub.run("trust", "box:", "--list"), hash)
+	if out := hub.run("trust", "--list"); strings.Contains(out, hash) {
+		t.Errorf("the hub has agreed: %s", out)
+	}
+	has(hub.run("trust", "-C", "box:"+repository.Dir, "--revoke"), "1")
+}
+
+// Two hubs at one machine: who types is displaced by the other hub's user alone, and not
+// by its own hub that comes back. A hub whose token is revoked is refused in one
+// sentence, at what it has attached too; nothing there ends, and the other hub goes on.
+func TestTwoHubsAndALostLogin(t *testing.T) {
+	one, two := newMachine(t), newMachine(t)
+	f := one.add("https")
+	two.joins(f, "other")
+	id := jsonField(t, one.run("new", "w", "-d", "--json", "--mode", "directory", "-C", "box:/tmp", "--", "cat"), "session", "id")
+	attach := func(hub *machine, takeover bool) (terminal.Attachment, error) {
+		return (&reader{t: t, hub: hub, id: id}).session().Attach(t.Context(), terminal.AttachOptions{Mode: terminal.ModeAttach, Takeover: takeover})
+	}
+	first, err := attach(one, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer first.Close()
+	if _, err := attach(two, false); !isBusy(err) {
+		t.Fatalf("the second hub, without a takeover: %v", err)
+	}
+	second, err := attach(two, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer second.Close()
+	if m := lastOf(first); m.Kind != terminal.MessageDetached || m.Reason != terminal.DetachTakeover {
+		t.Errorf("who is displaced is told %+v", m)
+	}
+	first.Close()
+	if _, err := attach(one, false); !isBusy(err) {
+		t.Errorf("the first hub has taken over by itself: %v", err)
+	}
+
+	f.run("token", "revoke", "other")
+	if m := lastOf(second); m.Kind == terminal.MessageExit {
+		t.Errorf("a revoked token looks like an exit: %+v", m)
+	}
+	for _, args := range [][]string{{"ls", "box:"}, {"send", "box:w", "x"}, {"rm", "box:w", "--stop-sessions"}, {"runtime", "check", "box"}} {
+		if _, errs, code := two.try(args...); code == 0 || !strings.Contains(errs, "it does not take the token") {
+			t.Errorf("%s, by a hub whose token is revoked: %d %s", args[0], code, errs)
+		}
+	}
+	if out, errs, _ := two.try("ls", "--sessions"); strings.Contains(out+errs, "exited") || strings.Contains(out+errs, "lost") {
+		t.Errorf("its list: %s%s", out, errs)
+	}
+	testenv.Eventually(t, time.Minute, "the writer that was revoked has left, and the other hub attaches", func() bool {
+		again, err := attach(one, false)
+		if err == nil {
+			again.Close()
+		}
+		return err == nil
+	})
+	if out := one.run("ls", "box:", "--sessions"); !strings.Contains(out, "running") {
+		t.Errorf("its list: %s", out)
+	}
+}
+
+func isBusy(err error) bool {
+	_, busy := errors.AsType[*terminal.BusyError](err)
+	return busy
+}
+
+// lastOf returns the last message that an attachment gets; the zero message if it breaks.
+func lastOf(a terminal.Attachment) terminal.Message {
+	for {
+		m, err := a.Receive()
+		if err != nil || m.Kind == terminal.MessageDetached || m.Kind == terminal.MessageExit {
+			return m
+		}
 	}
 }
 

@@ -67,12 +67,13 @@ func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (
 // importable finds the worktrees and snapshots that in asks for.
 func (s *App) importable(ctx context.Context, in api.Import, out *api.Imported) ([]workspace.Workspace, []workspace.Kept, error) {
 	if len(in.Paths) == 0 {
-		found, kept, passed, err := s.Workspaces.Candidates(ctx, in.Directory)
+		found, kept, passed, err := s.Workspaces.Candidates(ctx, home(in.Directory))
 		out.Passed = append(out.Passed, passed...)
 		return found, kept, err
 	}
 	var found []workspace.Workspace
 	for _, path := range in.Paths {
+		path = home(path)
 		w, err := s.Workspaces.Importable(ctx, path)
 		if err != nil {
 			return nil, nil, err
@@ -242,6 +243,7 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 	if err != nil {
 		return out, err
 	}
+	in.Repository, in.Directory = home(in.Repository), home(in.Directory)
 	here := ""
 	if in.Repository == "" && in.Directory != "" {
 		if _, _, err := workspace.Checkout(ctx, in.Directory); err == nil {

@@ -164,7 +164,7 @@ func (s *App) ApproveIn(ctx context.Context, in api.ApproveIn) (api.Approved, er
 // contains dir, and returns their number. A dry run only counts them.
 func (s *App) Revoke(ctx context.Context, dir string, dryRun bool) (api.Revoked, error) {
 	return finish(ctx, s, func(ctx context.Context) (out api.Revoked, err error) {
-		_, gitDir, err := workspace.Checkout(ctx, dir)
+		_, gitDir, err := workspace.Checkout(ctx, home(dir))
 		if err != nil {
 			return out, err
 		}

@@ -136,7 +136,7 @@ func (s *App) worktreeConfig(ctx context.Context, id string) (w workspace.Worksp
 // configIn reads the configuration of the checkout that contains dir. top is the
 // checkout's top directory, "" for a bare repository.
 func (s *App) configIn(ctx context.Context, dir string) (top string, c repoConfig, err error) {
-	top, gitDir, err := workspace.Checkout(ctx, dir)
+	top, gitDir, err := workspace.Checkout(ctx, home(dir))
 	if err != nil {
 		return "", c, err
 	}

@@ -221,18 +221,14 @@ func (c *Client) call(ctx context.Context, method, path string, in, out any) err
 	if method == http.MethodPost {
 		req.Header.Set("Idempotency-Key", rand.Text())
 	}
-	var sent atomic.Bool // by any attempt: the transport may retry
-	if method != http.MethodGet {
-		req = req.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}))
-	}
-	resp, err := c.http.Do(req)
+	resp, err := c.send(req, path)
 	if err != nil {
-		return transportError(method, path, sent.Load(), err)
+		return err
 	}
 	defer resp.Body.Close()
 	raw, err := io.ReadAll(io.LimitReader(resp.Body, maxBody))
 	if err != nil {
-		return transportError(method, path, sent.Load(), err)
+		return transportError(method, path, method != http.MethodGet, err)
 	}
 	if resp.StatusCode >= 400 {
 		return problem(method, path, resp.StatusCode, raw)
@@ -268,9 +264,20 @@ func (c *Client) Do(ctx context.Context, method, path string, header http.Header
 	for name, values := range header {
 		req.Header[name] = values
 	}
+	return c.send(req, path)
+}
+
+// send sends a request. The error says whether any of one that may change something was
+// sent.
+func (c *Client) send(req *http.Request, path string) (*http.Response, error) {
+	var sent atomic.Bool // by any attempt: the transport may retry
+	if req.Method != http.MethodGet {
+		trace := &httptrace.ClientTrace{WroteHeaders: func() { sent.Store(true) }}
+		req = req.WithContext(httptrace.WithClientTrace(req.Context(), trace))
+	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, transportError(method, path, method != http.MethodGet, err)
+		return nil, transportError(req.Method, path, sent.Load(), err)
 	}
 	return resp, nil
 }

@@ -135,7 +135,7 @@ func TestAgentIsFollowed(t *testing.T) {
 	}
 }
 
-// Only a session's own token reports for it and starts its workers.
+// Only a session's own token reports for it. It starts its workers, as its user may.
 func TestOwnToken(t *testing.T) {
 	p := newPlace(t)
 	r := p.serve(t)
@@ -148,23 +148,24 @@ func TestOwnToken(t *testing.T) {
 		a    answer
 		want int
 	}{
-		"its own":             {r.reports(one.ID, own, h), 204},
-		"another session's":   {r.reports(one.ID, other, h), 403},
-		"none":                {r.reports(one.ID, nil, h), 403},
-		"a user's":            {r.reports(one.ID, full, h), 403},
-		"a wrong one":         {r.reports(one.ID, []string{"Authorization", "Bearer x"}, h), 401},
-		"its own over TCP":    {r.browse("POST", "/api/v1/sessions/"+one.ID+"/report", h, own...), 401},
-		"another agent's":     {r.call("POST", "/sessions/"+one.ID+"/report", agent.Hook{Agent: "codex", Event: "Stop", State: agent.Idle, At: time.Now()}, own...), 422},
-		"no valid report":     {r.reports(one.ID, own, agent.Hook{Event: "Stop", State: agent.Idle, Kind: agent.Login}), 422},
-		"1 MB":                {r.reports(one.ID, own, agent.Hook{Event: "Stop", State: agent.Idle, Reason: strings.Repeat("x", 1<<20)}), 413},
-		"to read its screen":  {r.call("GET", "/sessions/"+one.ID+"/capture", nil, own...), 403},
-		"to end itself":       {r.call("DELETE", "/sessions/"+one.ID, nil, own...), 403},
-		"to list":             {r.call("GET", "/workspaces", nil, own...), 403},
-		"a worker":            {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "k", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}, own...), 201},
-		"another's worker":    {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "l", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}, other...), 403},
-		"a worker by nobody":  {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "m", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}), 403},
-		"broken JSON":         {r.call("POST", "/sessions/"+one.ID+"/report", []byte(`{"agent":`), own...), 0},
-		"a session not known": {r.reports("s0000000000000000", own, h), 403},
+		"its own":              {r.reports(one.ID, own, h), 204},
+		"another session's":    {r.reports(one.ID, other, h), 403},
+		"none":                 {r.reports(one.ID, nil, h), 403},
+		"a user's":             {r.reports(one.ID, full, h), 403},
+		"a wrong one":          {r.reports(one.ID, []string{"Authorization", "Bearer x"}, h), 401},
+		"its own over TCP":     {r.browse("POST", "/api/v1/sessions/"+one.ID+"/report", h, own...), 401},
+		"another agent's":      {r.call("POST", "/sessions/"+one.ID+"/report", agent.Hook{Agent: "codex", Event: "Stop", State: agent.Idle, At: time.Now()}, own...), 422},
+		"no valid report":      {r.reports(one.ID, own, agent.Hook{Event: "Stop", State: agent.Idle, Kind: agent.Login}), 422},
+		"1 MB":                 {r.reports(one.ID, own, agent.Hook{Event: "Stop", State: agent.Idle, Reason: strings.Repeat("x", 1<<20)}), 413},
+		"to read its screen":   {r.call("GET", "/sessions/"+one.ID+"/capture", nil, own...), 403},
+		"to end itself":        {r.call("DELETE", "/sessions/"+one.ID, nil, own...), 403},
+		"to list":              {r.call("GET", "/workspaces", nil, own...), 403},
+		"a worker":             {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "k", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}, own...), 201},
+		"another's worker":     {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "l", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}, other...), 403},
+		"a worker by its user": {r.call("POST", "/sessions/"+one.ID+"/workers", api.NewWorker{Name: "m", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}), 201},
+		"a worker by a reader": {r.browse("POST", "/api/v1/sessions/"+one.ID+"/workers", api.NewWorker{Name: "n", Isolation: "shared", Session: api.NewSession{Command: []string{"cat"}}}, "Authorization", "Bearer "+r.token(store.ScopeRead, "", time.Hour)), 403},
+		"broken JSON":          {r.call("POST", "/sessions/"+one.ID+"/report", []byte(`{"agent":`), own...), 0},
+		"a session not known":  {r.reports("s0000000000000000", own, h), 403},
 	} {
 		if x.want != 0 && x.a.status != x.want || x.want == 0 && (x.a.status < 400 || x.a.status > 499) {
 			t.Errorf("%s: %d %s", what, x.a.status, x.a.body)

@@ -185,6 +185,7 @@ const (
 	accessRead                  // it only reads
 	accessSession               // it reads only the session in its path
 	accessOwn                   // the session in its path itself, by its token, and nobody else
+	accessWorker                // that session, or whoever may start sessions anyway
 	accessAnybody               // anyone may use it: it reveals nothing
 )
 
@@ -193,7 +194,7 @@ const (
 func permit(ctx context.Context, need access, sessionID string) *Problem {
 	id, ok := caller(ctx)
 	switch {
-	case id.confined && need != accessOwn:
+	case id.confined && need != accessOwn && need != accessWorker:
 		return problemf(api.CodeForbidden, notConfined)
 	case need == accessAnybody:
 		return nil
@@ -202,7 +203,7 @@ func permit(ctx context.Context, need access, sessionID string) *Problem {
 			"log in with a link from `middleman open`, or send a token")
 	}
 	switch {
-	case need == accessOwn && id.scope == store.ScopeOwn && id.session == sessionID:
+	case (need == accessOwn || need == accessWorker) && id.scope == store.ScopeOwn && id.session == sessionID:
 		return nil
 	case need == accessOwn:
 		return problemf(api.CodeForbidden, "only session %s itself may do this: it needs the session's own token, which its processes have as MIDDLEMAN_TOKEN", sessionID)

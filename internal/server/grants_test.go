@@ -225,3 +225,68 @@ func TestBundlePolicyIsTheSandboxs(t *testing.T) {
 		t.Errorf("its own list: %d %s", a.status, a.body)
 	}
 }
+
+// The worker of a bundle's session is of the same content, and so is a session that
+// takes up its conversation: whatever the bundle is by then. The policy is read anew.
+func TestWorkerAndResumeOfABundle(t *testing.T) {
+	p := newPlace(t)
+	r := p.serve(t)
+	if _, err := sandbox.Choose(sandbox.Workspace, sandbox.Probe()); err != nil {
+		t.Skip(err)
+	}
+	text := `{"schema":1,"id":"team","revision":%d,"created":"2026-11-24T01:02:03Z","profiles":{
+		"lead":{"command":["sh","-c","cat"],"identify":["{conversation}"],"resume":["sh","-c","echo %[2]s $0; cat","{conversation}"],"spawn":["check"],"uses":["secret:model-key"]},
+		"check":{"command":["sh","-c","echo %[2]s; exit 3"]},"other":{"command":["cat"]}},"declarations":[{"ref":"secret:model-key","env":"MODEL_KEY"}]}`
+	push := func(revision int, says string) api.BundleRef {
+		pushed := get[api.PushedBundle](r, "POST", "/bundles", json.RawMessage(fmt.Sprintf(text, revision, says)))
+		return api.BundleRef{ID: "team", Digest: pushed.Bundle.Digest}
+	}
+	p.secretFile(t, "model-key", "correct-horse-battery-staple")
+	allowed := rule("secret-ref", "model-key", "allow", "")
+	p.policy(t, allowed)
+	ref := push(1, "first")
+	w := r.workspace("led", nil)
+	// spawn makes the launch ask for a capability, which no rule allows.
+	if a := r.call("POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Profile: "lead", Bundle: &ref}); a.status != 422 || a.problem(t).Code != api.CodeRefusedGrant {
+		t.Errorf("a launch whose capability is refused: %d %s", a.status, a.body)
+	}
+	p.policy(t, allowed+rule("capability-grant", "spawn", "allow", ""))
+	parent := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Profile: "lead", Bundle: &ref})
+	push(2, "second")
+
+	worker := func(profile string) answer {
+		return r.call("POST", "/sessions/"+parent.ID+"/workers", api.NewWorker{Isolation: "shared", Session: api.NewSession{Profile: profile}})
+	}
+	spawned := decode[api.Spawned](t, worker("team/check"))
+	if b := spawned.Session.Bundle; b == nil || b.Digest != ref.Digest || spawned.Session.Sandbox == nil {
+		t.Fatalf("the worker: %+v", spawned.Session)
+	}
+	if list := r.workersOf(parent); ended(t, list, spawned.Session.ID).Exit.Code != 3 {
+		t.Errorf("%+v", list)
+	}
+	if out := r.call("GET", "/sessions/"+spawned.Session.ID+"/output", nil); !strings.Contains(string(out.body), "first") {
+		t.Errorf("the worker said %q", out.body)
+	}
+	for _, profile := range []string{"team/other", "team/lead", "check", "other/check"} {
+		if a := worker(profile); a.status != 403 {
+			t.Errorf("a worker of profile %s: %d %s", profile, a.status, a.body)
+		}
+	}
+
+	r.call("DELETE", "/sessions/"+parent.ID+"?grace=0s&keep=1", nil)
+	again := get[api.Session](r, "POST", "/sessions/"+parent.ID+"/resume", api.NewSession{})
+	if b := again.Bundle; b == nil || b.Digest != ref.Digest || again.Profile != "team/lead" {
+		t.Errorf("resumed: %+v", again)
+	}
+	r.until("the resumed program says so", func() bool {
+		return strings.Contains(string(r.call("GET", "/sessions/"+again.ID+"/output", nil).body), "first ")
+	})
+	if sources := r.sources(again.ID); sources["MODEL_KEY"] != "secret-ref" {
+		t.Errorf("sources: %v", sources)
+	}
+	r.call("DELETE", "/sessions/"+again.ID+"?grace=0s&keep=1", nil)
+	p.policy(t, rule("secret-ref", "model-key", "deny", ""))
+	if a := r.call("POST", "/sessions/"+parent.ID+"/resume", api.NewSession{}); a.status != 422 || a.problem(t).Code != api.CodeRefusedGrant {
+		t.Errorf("resumed against the policy: %d %s", a.status, a.body)
+	}
+}

@@ -18,7 +18,7 @@ const maxKey = 255 // bytes of an Idempotency-Key
 // secretPaths matches routes whose answer has a secret. Such an answer is not
 // stored for a repeated request.
 var secretPaths = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|sessions/[^/]+/tickets)$`)
+	return regexp.MustCompile(`^` + apiPrefix + `/(login|login/.*|login-links|logout|tokens|tokens/[^/]+/rotate|(runtimes/[^/]+/)?sessions/[^/]+/tickets)$`)
 })
 
 // repeatable reports whether the answer to r may be stored: it has no secret.

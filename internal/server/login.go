@@ -336,6 +336,8 @@ func (s *Server) loginRoutes() {
 	add(s, route(http.MethodDelete, "/logins", "delete-logins", "Log every browser out, and forget unused login links", accessFull), s.deleteLogins)
 	add(s, route(http.MethodPost, "/sessions/{session}/tickets", "create-ticket",
 		"Get a ticket for one use of a session, for a request that cannot carry an Authorization header", accessSession), s.postTicket)
+	add(s, route(http.MethodPost, "/runtimes/{runtime}/sessions/{session}/tickets", "runtime-create-ticket",
+		"Get a ticket for one use of a session of a runtime, through this server", accessRead), s.postRuntimeTicket)
 }
 
 type loginLinkIn struct {

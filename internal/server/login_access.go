@@ -11,7 +11,9 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/server/runtimes"
 	"middleman/internal/store"
+	"middleman/terminal"
 )
 
 const (
@@ -148,21 +150,43 @@ func (s *Server) postTicket(ctx context.Context, in *ticketIn) (*reply[api.Ticke
 	if _, err := s.Store.Session(ctx, in.Session); err != nil {
 		return nil, err
 	}
+	return s.newTicket(ctx, "/sessions/"+in.Session, in.Body.For, store.ScopeSession, in.Session)
+}
+
+type runtimeTicketIn struct {
+	runtimes.Path
+	SessionPath
+	Body api.NewTicket
+}
+
+// postRuntimeTicket is postTicket for a session of a runtime. The runtime is not asked.
+func (s *Server) postRuntimeTicket(ctx context.Context, in *runtimeTicketIn) (*reply[api.Ticket], error) {
+	if _, err := s.runtimes.Get(ctx, in.Runtime); err != nil {
+		return nil, problemf(api.CodeNotFound, "there is no runtime %q; `middleman runtime list` lists them", in.Runtime)
+	}
+	if err := terminal.CheckID(in.Session); err != nil {
+		return nil, problemf(api.CodeNotFound, "%v", err)
+	}
+	return s.newTicket(ctx, "/runtimes/"+in.Runtime+"/sessions/"+in.Session, in.Body.For, store.ScopeRead, "")
+}
+
+// newTicket makes a ticket for a route below path. For all but attach its holder has
+// only the given scope.
+func (s *Server) newTicket(ctx context.Context, path, leaf string, scope store.Scope, session string) (*reply[api.Ticket], error) {
 	who, _ := caller(ctx)
 	who.holder = who.scope
-	leaf := in.Body.For
 	if leaf == "attach" {
 		if p := permit(ctx, accessFull, ""); p != nil {
 			return nil, p
 		}
 	} else {
-		who.scope, who.session = store.ScopeSession, in.Session
+		who.scope, who.session = scope, session
 	}
 	if leaf == "attach" || leaf == "watch" {
 		leaf = "terminal"
 	}
 	secret, now := store.NewSecret(), time.Now()
-	p := pass{identity: who, ends: now.Add(ticketLife), path: apiPrefix + "/sessions/" + in.Session + "/" + leaf}
+	p := pass{identity: who, ends: now.Add(ticketLife), path: apiPrefix + path + "/" + leaf}
 	s.logins.mu.Lock()
 	keep(s.logins.tickets, secret, p, maxTickets, now)
 	s.logins.mu.Unlock()

@@ -55,7 +55,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
 	want = append(want, "POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}")
-	want = append(want, "GET /runtimes", "POST /runtimes", "DELETE /runtimes/{runtime}", "POST /runtimes/{runtime}/check", "GET /overview")
+	want = append(want, "GET /runtimes", "POST /runtimes", "DELETE /runtimes/{runtime}", "POST /runtimes/{runtime}/check", "GET /overview", "POST /runtimes/{runtime}/sessions/{session}/tickets")
 	for _, forwarded := range []string{
 		"GET /version", "GET /workspaces", "POST /workspaces", "GET /workspaces/{workspace}", "DELETE /workspaces/{workspace}",
 		"POST /workspaces/{workspace}/retry", "POST /workspaces/{workspace}/restore", "GET /workspaces/{workspace}/diff",
@@ -67,6 +67,8 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"GET /approvals/{approval}", "POST /approvals/{approval}",
 		"POST /workspaces/{workspace}/rename", "POST /workspaces/{workspace}/merge", "POST /workspaces/{workspace}/push",
 		"POST /workspaces/{workspace}/sandbox/import", "POST /sessions/{session}/rename", "GET /sessions/{session}/workers",
+		"POST /prune", "DELETE /transcripts", "POST /import", "POST /repair", "POST /sessions/{session}/workers", "GET /config", "GET /trust", "POST /trust",
+		"DELETE /trust", "GET /workspaces/{workspace}/trust", "POST /workspaces/{workspace}/trust", "GET /workspaces/{workspace}/setup-log",
 		"POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}",
 	} {
 		want = append(want, strings.Replace(forwarded, " ", " /runtimes/{runtime}", 1))

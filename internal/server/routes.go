@@ -156,6 +156,19 @@ func (s runtimeServer) Describe(method, path, id, summary string) huma.Operation
 	return route(method, path, id, summary, need)
 }
 
+// OnRuntime implements runtimes.Server. No token of the hub is for one session of a
+// runtime.
+func (s runtimeServer) OnRuntime(local map[string]any) map[string]any {
+	need, _ := local[accessKey].(access)
+	switch need {
+	case accessSession:
+		need = accessRead
+	case accessOwn, accessWorker, accessAnybody:
+		need = accessFull
+	}
+	return map[string]any{accessKey: need}
+}
+
 // Problem implements runtimes.Server.
 func (s runtimeServer) Problem(ctx context.Context, err error) huma.StatusError {
 	return s.problemFor(ctx, err)

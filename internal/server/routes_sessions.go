@@ -296,7 +296,7 @@ type workersIn struct {
 }
 
 func (s *Server) workerRoutes() {
-	spawn := route(http.MethodPost, "/sessions/{session}/workers", "spawn-worker", "Start a worker of a session", accessOwn)
+	spawn := route(http.MethodPost, "/sessions/{session}/workers", "spawn-worker", "Start a worker of a session", accessWorker)
 	spawn.DefaultStatus = http.StatusCreated
 	spawn.Description = "A worker works in the parent's directory, or in a worktree on a branch of its own within the parent's scope. The answer comes when the worker runs. If it cannot be made, only a record of it is left."
 	add(s, spawn, s.postWorker)

@@ -34,7 +34,7 @@ var needs = map[string]string{
 	"create-login-link": "full", "logout": "full", "list-logins": "full", "delete-login": "full", "delete-logins": "full",
 	"create-token": "full", "list-tokens": "full", "revoke-token": "full", "rotate-token": "full",
 	"create-workspace": "full", "delete-workspace": "full", "retry-workspace": "full", "restore-workspace": "full",
-	"start-session": "full", "end-session": "full", "send-input": "full", "send-prompt": "full", "spawn-worker": "own", "report-status": "own",
+	"start-session": "full", "end-session": "full", "send-input": "full", "send-prompt": "full", "spawn-worker": "worker", "report-status": "own",
 	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "import-sandbox": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
@@ -52,6 +52,9 @@ var needs = map[string]string{
 	"runtime-send-prompt": "full", "runtime-answer-approval": "full", "runtime-rename-workspace": "full", "runtime-rename-session": "full",
 	"runtime-merge-workspace": "full", "runtime-push-workspace": "full", "runtime-import-sandbox": "full", "runtime-list-session-workers": "read",
 	"runtime-push-bundle": "full", "runtime-remove-bundle": "full", "runtime-list-bundles": "read", "runtime-get-bundle": "read", "runtime-check-bundle": "read",
+	"runtime-create-ticket": "read", "runtime-spawn-worker": "full", "runtime-prune": "full", "runtime-forget-transcripts": "full", "runtime-import": "full", "runtime-repair": "full",
+	"runtime-get-config": "full", "runtime-get-workspace-config": "full", "runtime-trust-config": "full", "runtime-trust-workspace-config": "full",
+	"runtime-list-trust": "full", "runtime-revoke-trust": "full", "runtime-get-setup-log": "full",
 	"overview": "read", "search": "read",
 }
 
@@ -67,7 +70,7 @@ func TestScopeOfEveryOperation(t *testing.T) {
 		"other":   "Bearer " + r.token(store.ScopeSession, "s0000000000000000", time.Hour),
 		"full":    "Bearer " + r.token(store.ScopeFull, "", time.Hour),
 	}
-	may := map[string]string{"nobody": " read session other full", "session": "read session full", "read": "read full", "full": "full", "own": "nobody else"}
+	may := map[string]string{"nobody": " read session other full", "session": "read session full", "read": "read full", "full": "full", "own": "nobody else", "worker": "full"}
 	for _, op := range r.operations() {
 		need, known := needs[op.id]
 		if !known {
@@ -137,7 +140,7 @@ func TestScopeOfEveryOperationOnTheOwnSocket(t *testing.T) {
 							want = 200
 						case who != "the session":
 							want = 401
-						case needs[op.id] == "own" && id == mine:
+						case (needs[op.id] == "own" || needs[op.id] == "worker") && id == mine:
 							want = 422 // it is let in, and has no body
 						}
 						if status != want && (want != 422 || status == 401 || status == 403) {

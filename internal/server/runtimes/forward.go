@@ -60,6 +60,18 @@ var forwards = map[string]forward{
 	"merge-workspace":         {in: of[api.Merge](), out: of[api.Merged](), limit: slow},
 	"push-workspace":          {in: of[api.Push](), out: of[api.Pushed](), limit: slow},
 	"import-sandbox":          {out: of[api.Brought](), limit: slow},
+	"get-workspace-config":    {out: of[api.RepoConfig](), limit: quick},
+	"trust-workspace-config":  {in: of[api.Approve](), out: of[api.Approved](), limit: slow},
+	"get-setup-log":           {out: of[api.SetupLog](), limit: quick},
+	"get-config":              {out: of[api.RepoConfig](), limit: quick},
+	"list-trust":              {out: of[api.Trusts](), limit: quick},
+	"trust-config":            {in: of[api.ApproveIn](), out: of[api.Approved](), limit: quick},
+	"revoke-trust":            {out: of[api.Revoked](), limit: quick},
+	"prune":                   {out: of[api.Leftovers](), limit: slow},
+	"forget-transcripts":      {out: of[api.ForgottenTranscripts](), limit: slow},
+	"import":                  {in: of[api.Import](), out: of[api.Imported](), limit: slow},
+	"repair":                  {in: of[api.Repair](), out: of[api.Repaired](), limit: slow},
+	"spawn-worker":            {in: of[api.NewWorker](), out: of[api.Spawned](), limit: slow},
 	"list-workers":            {out: of[api.Workers](), limit: quick},
 	"list-transcripts":        {out: of[api.Sessions](), limit: quick},
 	"list-sessions":           {out: of[api.Sessions](), limit: quick},
@@ -108,8 +120,9 @@ func (rs *routes) forwardAll() {
 }
 
 func (rs *routes) forwardRoute(op huma.Operation, f forward) {
-	local, described := op.Path, rs.server.Describe(op.Method, runtimePrefix+op.Path, "runtime-"+op.OperationID, op.Summary+", on a runtime")
-	op.Path, op.OperationID, op.Summary, op.Metadata = described.Path, described.OperationID, described.Summary, described.Metadata
+	local := op.Path
+	op.Path, op.OperationID, op.Summary = runtimePrefix+op.Path, "runtime-"+op.OperationID, op.Summary+", on a runtime"
+	op.Metadata = rs.server.OnRuntime(op.Metadata)
 	var query []string
 	for _, p := range op.Parameters {
 		if p.In == "query" && p.Name != "ticket" {
@@ -176,6 +189,7 @@ func (rs *routes) forwarded(r *http.Request, local string, known []string) (*run
 	}
 	c.path = strings.Join(segments, "/")
 	query := r.URL.Query()
+	query.Del("ticket") // it was for this server
 	for name := range query {
 		if !slices.Contains(known, name) {
 			return nil, c, app.Refusef(api.CodeBadRequest, "there is no query parameter %q", name)
@@ -207,10 +221,14 @@ func (rs *routes) refuse(w http.ResponseWriter, r *http.Request, err error) {
 		err = refusal
 	} else if e, ok := errors.AsType[*runtime.Error](err); ok {
 		code, text := api.CodeRuntimeLost, e.Error()
-		if e.State() == runtime.Refused {
+		switch {
+		case e.State() == runtime.Refused:
 			code = api.CodeRuntimeRefused
-		} else if r.Method != http.MethodGet {
+		case r.Method == http.MethodGet:
+		case e.Sent:
 			text += "; it is not known whether it did what was asked"
+		default:
+			text += "; what was asked was not sent"
 		}
 		err = app.Refusef(code, "%s", text)
 	}
@@ -276,6 +294,8 @@ func forwardBody(r *http.Request, f forward) ([]byte, error) {
 		}
 	case *api.NewSession:
 		env = in.CallerEnv
+	case *api.NewWorker:
+		env = in.Session.CallerEnv
 	case *api.Retry:
 		env = in.CallerEnv
 	case *api.Push:

@@ -22,6 +22,9 @@ type Server interface {
 	// Describe describes an operation. One that changes something needs the scope
 	// full, another one the scope read.
 	Describe(method, path, id, summary string) huma.Operation
+	// OnRuntime returns the metadata of an operation on a runtime: it needs the scope
+	// that the same operation needs here.
+	OnRuntime(local map[string]any) map[string]any
 	// Problem returns the error for the answer that err means.
 	Problem(ctx context.Context, err error) huma.StatusError
 	// Refuse answers with the problem that err means.

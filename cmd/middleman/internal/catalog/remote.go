@@ -81,6 +81,11 @@ func (r remote) Remove(ctx context.Context) error {
 	return r.do(ctx, func(s terminal.Session) error { return s.Remove(ctx) })
 }
 
+// Labelled puts the name of c.Runtime before the labels of workspaces there.
+func Labelled(c *cli.CLI, all []api.Workspace) []api.Workspace {
+	return List{Workspaces: all}.on(c.Runtime).Workspaces
+}
+
 // OnRuntime puts the name of c.Runtime before the labels of what was made there.
 func OnRuntime(c *cli.CLI, created api.Created) api.Created {
 	list := List{Workspaces: []api.Workspace{created.Workspace}}

@@ -212,7 +212,7 @@ func Age(t time.Time) string {
 	if t.IsZero() {
 		return "-"
 	}
-	d := time.Since(t)
+	d := max(0, time.Since(t)) // the clock of another machine may be ahead
 	switch {
 	case d < time.Minute:
 		return fmt.Sprintf("%ds", int(d.Seconds()))

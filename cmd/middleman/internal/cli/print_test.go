@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 )
 
 func TestPrint(t *testing.T) {
@@ -75,5 +76,20 @@ func TestTable(t *testing.T) {
 				t.Errorf("%v\n%s\nwant\n%s", err, out.String(), tt.want)
 			}
 		})
+	}
+}
+
+// What another machine dates, whose clock may be ahead, is never younger than now.
+func TestAge(t *testing.T) {
+	for _, tt := range []struct {
+		since time.Duration
+		want  string
+	}{{0, "0s"}, {-time.Hour, "0s"}, {-1 << 62, "0s"}, {90 * time.Second, "1m"}, {3 * time.Hour, "3h"}, {72 * time.Hour, "3d"}} {
+		if got := Age(time.Now().Add(-tt.since)); got != tt.want {
+			t.Errorf("%s ago: %q, want %q", tt.since, got, tt.want)
+		}
+	}
+	if got := Age(time.Time{}); got != "-" {
+		t.Errorf("no time: %q", got)
 	}
 }

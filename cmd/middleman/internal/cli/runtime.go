@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"path"
 	"strconv"
 	"strings"
 
@@ -44,6 +45,26 @@ func (c *CLI) redirect(cmd *cobra.Command, args []string) error {
 		c.Runtime, args[i] = name, target
 	}
 	return nil
+}
+
+// Directory returns the absolute path of dir. On a runtime a relative one begins at
+// the user's home directory there, which only the runtime knows.
+func (c *CLI) Directory(dir string) (string, error) {
+	switch {
+	case c.Runtime == "":
+		return Absolute(dir)
+	case path.IsAbs(dir) || dir == "~" || strings.HasPrefix(dir, "~/"):
+		return path.Clean(dir), nil
+	}
+	return path.Join("~", dir), nil
+}
+
+// Target returns what to type for something on c.Runtime, if that is set.
+func (c *CLI) Target(name string) string {
+	if c.Runtime == "" {
+		return name
+	}
+	return c.Runtime + ":" + name
 }
 
 // Connect returns a client of the running server, or of the runtime that the

@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"path"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -72,7 +70,7 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 	if err := f.session.checkAttach(c); err != nil {
 		return in, err
 	}
-	abs, err := c.directory(f.dir)
+	abs, err := c.Directory(f.dir)
 	if err != nil {
 		return in, err
 	}
@@ -87,21 +85,6 @@ func (f *newFlags) request(c commands, names, command []string) (in api.NewWorks
 		in.Session, err = f.session.request(c, command)
 	}
 	return in, err
-}
-
-// directory returns the absolute path of dir. On a runtime a relative one begins at
-// the user's home directory there, which only the runtime knows.
-func (c commands) directory(dir string) (string, error) {
-	if c.Runtime == "" {
-		return cli.Absolute(dir)
-	}
-	if path.IsAbs(dir) {
-		return path.Clean(dir), nil
-	}
-	if dir == "~" || strings.HasPrefix(dir, "~/") {
-		return path.Clean(dir), nil
-	}
-	return path.Join("~", dir), nil
 }
 
 // place returns where the worktree is to be made, "" where the settings say.

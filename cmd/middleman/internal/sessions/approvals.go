@@ -141,7 +141,7 @@ func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAns
 	}
 	if a.State == api.ApprovalWaiting && !sure {
 		if !viewer.IsTerminal(c.In) {
-			return fmt.Errorf("there is no terminal to ask at: `middleman approve %s --yes` allows it", c.typed(a.ID))
+			return fmt.Errorf("there is no terminal to ask at: `middleman approve %s --yes` allows it", c.Target(a.ID))
 		}
 		if !c.Confirm("Allow this, once? [y/N] ") {
 			return errors.New("not allowed: the agent waits on")
@@ -157,14 +157,6 @@ func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAns
 	})
 }
 
-// typed is what one types for an id on the command's runtime.
-func (c commands) typed(id string) string {
-	if c.Runtime == "" {
-		return id
-	}
-	return c.Runtime + ":" + id
-}
-
 // chosen returns the request with the given id or, without one, the only one that
 // waits.
 func (c commands) chosen(ctx context.Context, server *client.Client, given []string) (a api.Approval, err error) {
@@ -172,7 +164,7 @@ func (c commands) chosen(ctx context.Context, server *client.Client, given []str
 		return server.Approval(ctx, given[0])
 	}
 	var ids []string
-	if err := server.Approvals(ctx, "", false, func(x api.Approval) { a, ids = x, append(ids, c.typed(x.ID)) }); err != nil {
+	if err := server.Approvals(ctx, "", false, func(x api.Approval) { a, ids = x, append(ids, c.Target(x.ID)) }); err != nil {
 		return a, err
 	}
 	switch len(ids) {

@@ -22,7 +22,7 @@ func (c commands) pruneCommand() *cobra.Command {
 		transcripts bool
 	)
 	cmd := &cobra.Command{
-		Use:   "prune [-n] [--snapshots AGE] [--workers] | prune --transcripts [WORKSPACE...] [-n]",
+		Use:   "prune [RUNTIME:] [-n] [--snapshots AGE] [--workers] | prune --transcripts [WORKSPACE...] [-n]",
 		Short: "Remove leftovers that hold no work; list what stays, and why",
 		Long: `Remove leftovers that hold no work; list what stays, and why.
 
@@ -37,6 +37,9 @@ of all deleted workspaces.`,
 		Args:              cli.Args(cobra.ArbitraryArgs),
 		ValidArgsFunction: catalog.CompleteDeleted(c.CLI),
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
+			if c.Runtime != "" && len(given) == 1 && given[0] == "" {
+				given = nil // RUNTIME: alone
+			}
 			switch {
 			case transcripts && (cmd.Flags().Changed("snapshots") || q.Workers):
 				return cli.Usagef("--transcripts goes alone: run prune twice")

@@ -43,9 +43,7 @@ func (c commands) rename(ctx context.Context, target, name string) error {
 		if err != nil {
 			return err
 		}
-		if c.Runtime != "" {
-			s.WorkspaceName = c.Runtime + ":" + s.WorkspaceName
-		}
+		s.WorkspaceName = c.Target(s.WorkspaceName)
 		return c.Print(map[string]any{"session": s}, func() error {
 			_, err := fmt.Fprintln(c.Out, catalog.Label(s))
 			return err

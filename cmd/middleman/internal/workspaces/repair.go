@@ -42,10 +42,10 @@ changed.`,
 func (c commands) repair(ctx context.Context, name, repository string, dryRun bool) (err error) {
 	in := api.Repair{}
 	if repository != "" {
-		if in.Repository, err = cli.Absolute(repository); err != nil {
+		if in.Repository, err = c.Directory(repository); err != nil {
 			return err
 		}
-	} else if here, err := cli.Absolute("."); err == nil {
+	} else if here, err := cli.Absolute("."); err == nil && c.Runtime == "" {
 		in.Directory = here
 	}
 	server, err := c.Server(ctx)

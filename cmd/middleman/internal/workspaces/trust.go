@@ -18,6 +18,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
+	"middleman/internal/runtime"
 )
 
 // trustFlags are the flags of trust.
@@ -36,6 +37,11 @@ func (c commands) trustCommand() *cobra.Command {
 		Short: "Show what a repository wants to run, and agree to it",
 		Args:  cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if len(given) == 0 {
+				c.Runtime, f.dir = runtime.Split(f.dir)
+			} else if given[0] == "" && c.Runtime != "" {
+				given = nil // RUNTIME: alone
+			}
 			switch {
 			case f.list && (f.revoke || f.yes != "" || f.setup || len(given) > 0):
 				return cli.Usagef("--list cannot be combined with a WORKSPACE or with --setup, --yes or --revoke")
@@ -50,7 +56,7 @@ func (c commands) trustCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&f.dir, "directory", "C", ".", "use the checkout at `DIR` instead of the one here")
+	flags.StringVarP(&f.dir, "directory", "C", ".", "use the checkout at `DIR` instead of the one here, RUNTIME:DIR for one on a remote runtime")
 	flags.BoolVar(&f.setup, "setup", false, "then apply the configuration to the workspace, and run its setup")
 	flags.BoolVarP(&f.dryRun, "dry-run", "n", false, "only show it")
 	flags.StringVar(&f.yes, "yes", "", "agree to the content with this `HASH` without being asked")
@@ -116,7 +122,7 @@ type trustPlace struct {
 
 func (c commands) trustPlace(ctx context.Context, server *client.Client, given []string, dir string) (trustPlace, error) {
 	if len(given) == 0 {
-		abs, err := cli.Absolute(dir)
+		abs, err := c.Directory(dir)
 		return trustPlace{directory: abs}, err
 	}
 	list, err := catalog.OfServer(ctx, server)

@@ -22,11 +22,11 @@ func Commands(c *cli.CLI) []*cobra.Command {
 		cli.OnRuntime(r.pushCommand(), 0),
 		cli.OnRuntime(r.rmCommand(), 0),
 		cli.OnRuntime(r.restoreCommand(), 0),
-		r.pruneCommand(),
+		cli.OnRuntime(r.pruneCommand(), 0),
 		r.importCommand(),
-		r.repairCommand(),
+		cli.OnRuntime(r.repairCommand(), 0),
 		r.sandboxCommand(),
-		r.trustCommand(),
+		cli.OnRuntime(r.trustCommand(), 0),
 	}
 }
 
