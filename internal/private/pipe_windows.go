@@ -37,6 +37,9 @@ type Listener struct {
 
 	accepting sync.Mutex     // held by Accept
 	next      windows.Handle // the instance that the next client gets; guarded by accepting
+	// wait is what the system writes to while Accept waits; guarded by accepting. It
+	// is no local variable: a goroutine's stack moves when it grows.
+	wait windows.Overlapped
 
 	kept    bool // Close does not remove the file
 	closing sync.Once
@@ -127,7 +130,8 @@ func (l *Listener) await(h windows.Handle) error {
 		return err
 	}
 	defer windows.CloseHandle(came)
-	ov := &windows.Overlapped{HEvent: came}
+	l.wait = windows.Overlapped{HEvent: came}
+	ov := &l.wait
 	err = windows.ConnectNamedPipe(h, ov)
 	if err == windows.ERROR_IO_PENDING {
 		which, waitErr := windows.WaitForMultipleObjects([]windows.Handle{came, l.stop}, false, windows.INFINITE)

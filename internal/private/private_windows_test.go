@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +19,7 @@ import (
 	"golang.org/x/sys/windows"
 
 	"middleman/internal/private"
+	"middleman/internal/testenv"
 )
 
 func must(t *testing.T, err error) {
@@ -246,6 +248,46 @@ func TestPipeCloses(t *testing.T) {
 	if _, err := private.Dial(t.Context(), path); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("dial: %v", err)
 	}
+}
+
+// Close wakes Accept wherever the stack of its goroutine ends: a stack that grows
+// while the system waits for a client moves, and the wait must not move with it.
+func TestPipeClosesOnAnyStack(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s.sock")
+	stacks := make([]byte, 1<<20)
+	for deep := range 128 { // each call takes some 80 bytes of the 8 KiB that a stack begins with
+		l, err := private.Listen(path)
+		must(t, err)
+		accepted, closed := make(chan error, 1), make(chan error, 1)
+		go below(deep, func() {
+			_, err := l.Accept()
+			accepted <- err
+		})
+		testenv.Eventually(t, time.Minute, "Accept waits", func() bool {
+			return bytes.Contains(stacks[:runtime.Stack(stacks, true)], []byte("WaitForMultipleObjects"))
+		})
+		go func() { closed <- l.Close() }()
+		select {
+		case err := <-accepted:
+			if !errors.Is(err, net.ErrClosed) {
+				t.Errorf("accept, %d calls deep: %v", deep, err)
+			}
+		case <-time.After(time.Minute):
+			t.Fatalf("Accept, %d calls deep, does not notice Close", deep)
+		}
+		must(t, <-closed)
+	}
+}
+
+// below calls f with that many calls of its own on the stack.
+//
+//go:noinline
+func below(calls int, f func()) {
+	if calls == 0 {
+		f()
+		return
+	}
+	below(calls-1, f)
 }
 
 // What is at the path of a socket may have been written by anybody: only the
