@@ -17,9 +17,8 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/windows"
-
 	"middleman/internal/private"
+	"middleman/internal/proc"
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/ptyowner/state"
@@ -103,16 +102,6 @@ func never([]byte) bool { return false }
 
 func has(text string) func([]byte) bool {
 	return func(got []byte) bool { return bytes.Contains(got, []byte(text)) }
-}
-
-func alive(pid int) bool {
-	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
-	if err != nil {
-		return false
-	}
-	defer windows.CloseHandle(h)
-	ended, _ := windows.WaitForSingleObject(h, 0)
-	return ended == uint32(windows.WAIT_TIMEOUT)
 }
 
 func mustRecord(t *testing.T, data string) state.Record {
@@ -249,21 +238,26 @@ func TestOutputByOffset(t *testing.T) {
 
 var pidPrinted = regexp.MustCompile(`pid (\d+)\.`)
 
-// treePIDs waits until a program "tree" of that depth has printed all its pids.
-func treePIDs(t *testing.T, s terminal.Session, deep int) (pids []int) {
+// treeOf waits until a program "tree" of that depth has printed all its pids, and
+// returns the start of each.
+func treeOf(t *testing.T, s terminal.Session, deep int) map[int]string {
 	t.Helper()
 	a := attach(t, s, terminal.AttachOptions{Mode: terminal.ModeWatch, From: from(0)})
+	starts := make(map[int]string)
 	collect(t, a, func(got []byte) bool {
-		pids = nil
 		for _, m := range pidPrinted.FindAllSubmatch(got, -1) {
-			if pid, _ := strconv.Atoi(string(m[1])); !slices.Contains(pids, pid) {
-				pids = append(pids, pid)
-			}
+			pid, _ := strconv.Atoi(string(m[1]))
+			starts[pid] = proc.StartOf(pid)
 		}
-		return len(pids) == deep
+		return len(starts) == deep
 	})
 	a.Close()
-	return pids
+	for pid, start := range starts {
+		if start == "" {
+			t.Fatalf("process %d does not run", pid)
+		}
+	}
+	return starts
 }
 
 // A stop leaves nothing of a tree, with a grace and without.
@@ -271,12 +265,12 @@ func TestStopTree(t *testing.T) {
 	for name, grace := range map[string]time.Duration{"at once": -1, "with a grace": 300 * time.Millisecond} {
 		t.Run(name, func(t *testing.T) {
 			_, _, s := start(t, "tree", "3")
-			pids := treePIDs(t, s, 3)
+			tree := treeOf(t, s, 3)
 			if err := s.Stop(t.Context(), grace); err != nil {
 				t.Fatal(err)
 			}
-			for _, pid := range pids {
-				if alive(pid) {
+			for pid, start := range tree {
+				if proc.StillRuns(pid, start) {
 					t.Errorf("process %d lives", pid)
 				}
 			}
@@ -291,8 +285,12 @@ func TestStopTree(t *testing.T) {
 // session is lost.
 func TestKilledOwner(t *testing.T) {
 	data, b, s := start(t, "tree", "3")
-	pids := treePIDs(t, s, 3)
-	owner, err := os.FindProcess(mustRecord(t, data).OwnerPID)
+	tree := treeOf(t, s, 3)
+	record := mustRecord(t, data)
+	if !proc.StillRuns(record.OwnerPID, record.OwnerStart) {
+		t.Fatalf("process %d, which started at %q, is not the owner", record.OwnerPID, record.OwnerStart)
+	}
+	owner, err := os.FindProcess(record.OwnerPID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -300,8 +298,11 @@ func TestKilledOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Wait()
-	for _, pid := range pids {
-		testenv.Eventually(t, 10*time.Second, fmt.Sprintf("the end of process %d", pid), func() bool { return !alive(pid) })
+	if proc.StillRuns(record.OwnerPID, record.OwnerStart) {
+		t.Errorf("process %d counts as the owner, which was killed", record.OwnerPID)
+	}
+	for pid, start := range tree {
+		testenv.Eventually(t, 10*time.Second, fmt.Sprintf("the end of process %d", pid), func() bool { return !proc.StillRuns(pid, start) })
 	}
 	status, err := s.Status(t.Context())
 	// The job may end before the last thread of the owner, which then records that
@@ -360,8 +361,8 @@ func TestStarterKilled(t *testing.T) {
 		t.Errorf("exit %+v", exit)
 	}
 	a.Close()
-	owner := mustRecord(t, data).OwnerPID
-	testenv.Eventually(t, 10*time.Second, "the end of the owner", func() bool { return !alive(owner) })
+	record := mustRecord(t, data)
+	testenv.Eventually(t, 10*time.Second, "the end of the owner", func() bool { return !proc.StillRuns(record.OwnerPID, record.OwnerStart) })
 }
 
 // Ten starters make one owner.

@@ -262,6 +262,7 @@ type Serve struct {
 	Address string `json:"address"`
 	Socket  string `json:"socket"`
 	PID     int    `json:"pid"`
+	Start   string `json:"start,omitempty"` // of the process, see proc.StartOf
 	Version string `json:"version"`
 	TLS     bool   `json:"tls,omitempty"`
 }

@@ -13,12 +13,13 @@ import (
 	"middleman/internal/config"
 	"middleman/internal/pinned"
 	"middleman/internal/private"
+	"middleman/internal/proc"
 )
 
 // LockedError is the error of Open if another server uses the data directory.
 type LockedError struct {
 	Data string // the data directory
-	// PID is the id of that server's process, 0 if it could not be read.
+	// PID is the id of that server's process, 0 if it is not known.
 	PID int
 }
 
@@ -119,7 +120,7 @@ func Open(o Options) (_ *Listeners, err error) {
 	if err := l.listenUnix(o); err != nil {
 		return nil, err
 	}
-	l.serve = api.Serve{Address: address, PID: os.Getpid(), Version: o.Version, TLS: o.TLS}
+	l.serve = api.Serve{Address: address, PID: os.Getpid(), Start: proc.StartOf(os.Getpid()), Version: o.Version, TLS: o.TLS}
 	if l.Unix != nil {
 		l.serve.Socket = o.Dirs.ServerSocket()
 	}
@@ -180,8 +181,11 @@ func (l *Listeners) Close() error {
 func takeLock(dirs config.Dirs) (*private.Lock, error) {
 	lock, err := private.TryLock(dirs.ServerLock())
 	if errors.Is(err, private.ErrHeld) {
-		// Without serve.json, the error has no PID.
+		// Without serve.json, or with that of an earlier server, the error has no PID.
 		holder, _ := readServe(dirs.ServeFile())
+		if !proc.StillRuns(holder.PID, holder.Start) {
+			holder.PID = 0
+		}
 		return nil, &LockedError{Data: dirs.Data, PID: holder.PID}
 	}
 	return lock, err

@@ -3,9 +3,11 @@
 package server_test
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -13,6 +15,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/listen"
+	"middleman/internal/private"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -118,6 +121,21 @@ func TestOneServerOnOneDirectory(t *testing.T) {
 	locked, ok := errors.AsType[*listen.LockedError](err)
 	if !ok || locked.PID != os.Getpid() || !strings.Contains(err.Error(), strconv.Itoa(os.Getpid())) {
 		t.Errorf("second server: %v", err)
+	}
+	serve, err := os.ReadFile(p.dirs.ServeFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	former := regexp.MustCompile(`"start":"[0-9]+"`).ReplaceAll(serve, []byte(`"start":"1"`))
+	if err := private.Replace(p.dirs.ServeFile(), former, private.ThisBoot); err != nil || bytes.Equal(former, serve) {
+		t.Fatalf("serve.json is %s, %v", serve, err)
+	}
+	_, err = listen.Open(options)
+	if locked, ok := errors.AsType[*listen.LockedError](err); !ok || locked.PID != 0 {
+		t.Errorf("second server, with the pid in serve.json that of another process by now: %v", err)
+	}
+	if err := private.Replace(p.dirs.ServeFile(), serve, private.ThisBoot); err != nil {
+		t.Fatal(err)
 	}
 	if r.call("GET", "/health", nil).status != 200 {
 		t.Error("the refused server took the first one's socket")

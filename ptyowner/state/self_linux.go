@@ -3,21 +3,8 @@ package state
 import (
 	"fmt"
 	"os"
-	"strconv"
 	"syscall"
-
-	"middleman/internal/proc"
 )
-
-// processStart returns when a process started, in clock ticks since boot (field
-// 22 of proc_pid_stat(5)), or "" if there is no such process.
-func processStart(pid int) string {
-	p, ok := proc.Find(pid)
-	if !ok {
-		return ""
-	}
-	return strconv.FormatUint(p.Start, 10)
-}
 
 // runningImage identifies the file that this process executes; see imageOf.
 func runningImage() string {

@@ -7,9 +7,6 @@ import (
 	"os"
 )
 
-// processStart returns "": it is not implemented here.
-func processStart(int) string { return "" }
-
 // runningImage returns "": this system does not tell which file a process
 // executes.
 func runningImage() string { return "" }

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/private"
+	"middleman/internal/proc"
 	"middleman/terminal"
 )
 
@@ -45,7 +46,7 @@ type Record struct {
 	Features    []string `json:"features"`
 	Build       string   `json:"build"`
 	OwnerPID    int      `json:"owner_pid"`
-	OwnerStart  string   `json:"owner_start"` // process start time, "" if the system does not tell
+	OwnerStart  string   `json:"owner_start"` // see proc.StartOf
 	// Image is the device and inode of the file that the owner executes. It is
 	// "" if the system does not tell, and for owners of earlier builds.
 	Image     string        `json:"image,omitempty"`
@@ -169,7 +170,7 @@ func (d Dir) readJSON(name string, v any) error {
 // is in place and on disk.
 func (d Dir) WriteRecord(r Record) error {
 	pid := os.Getpid()
-	r.Format, r.OwnerPID, r.OwnerStart, r.Image = recordFormat, pid, processStart(pid), runningImage()
+	r.Format, r.OwnerPID, r.OwnerStart, r.Image = recordFormat, pid, proc.StartOf(pid), runningImage()
 	return d.writeJSON(RecordFile, r)
 }
 

@@ -12,6 +12,9 @@ import (
 	"middleman/internal/proc"
 )
 
+// killCommand is the command that ends a process.
+func killCommand(pid int) string { return fmt.Sprintf("kill %d", pid) }
+
 // scrub executes this program again, in the same process, if the environment
 // holds variables that the server does not need. Other processes can read the
 // initial environment until the next execve(2); os.Unsetenv does not change it.

@@ -17,5 +17,8 @@ func restartable() error {
 
 func (e *restartError) run() error { return restartable() }
 
+// killCommand is the command that ends a process.
+func killCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }
+
 // adopt does nothing: no server on Windows was another before.
 func adopt() {}

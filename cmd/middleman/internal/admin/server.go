@@ -15,6 +15,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
+	"middleman/internal/proc"
 	"middleman/internal/systemd"
 )
 
@@ -74,8 +75,8 @@ func (c commands) ask(ctx context.Context) (state serverState, server *client.Cl
 		return state, nil, err
 	}
 	if err != nil {
-		if serve, readErr := client.ReadServe(c.Dirs); readErr == nil {
-			err = fmt.Errorf("process %d: %w (`kill %d` ends it; sessions go on)", serve.PID, err, serve.PID)
+		if serve, readErr := client.ReadServe(c.Dirs); readErr == nil && proc.StillRuns(serve.PID, serve.Start) {
+			err = fmt.Errorf("process %d: %w (`%s` ends it; sessions go on)", serve.PID, err, killCommand(serve.PID))
 		}
 		return state, nil, err
 	}
