@@ -3,6 +3,8 @@ package ptyowner
 import (
 	"os"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // openOwn returns the path that this process was started from.
@@ -11,5 +13,11 @@ func openOwn() (executable, error) {
 	return executable{path: path}, err
 }
 
-// bootTime returns the zero time: this system's boot time is not used.
-func bootTime() time.Time { return time.Time{} }
+// bootTime returns when the machine started, or zero if that is unknown.
+func bootTime() time.Time {
+	boot, err := unix.SysctlTimeval("kern.boottime")
+	if err != nil {
+		return time.Time{}
+	}
+	return time.Unix(boot.Unix())
+}

@@ -1,6 +1,7 @@
 package tmux
 
 import (
+	"errors"
 	"os"
 	"syscall"
 
@@ -31,3 +32,21 @@ func programAttr() *syscall.SysProcAttr {
 }
 
 func dup2(from, to int) error { return unix.Dup3(from, to, 0) }
+
+// awaitHangup returns true when fd hangs up, and false when stop does or poll(2)
+// fails.
+func awaitHangup(fd, stop int) bool {
+	for {
+		fds := []unix.PollFd{{Fd: int32(fd)}, {Fd: int32(stop), Events: unix.POLLIN}}
+		_, err := unix.Poll(fds, -1)
+		if err != nil && !errors.Is(err, unix.EINTR) {
+			return false
+		}
+		if err == nil && fds[0].Revents != 0 {
+			return true
+		}
+		if err == nil && fds[1].Revents != 0 {
+			return false
+		}
+	}
+}

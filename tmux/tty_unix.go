@@ -3,7 +3,6 @@
 package tmux
 
 import (
-	"errors"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -59,7 +58,7 @@ func watchTerminal(tty *os.File, gone func()) (join func()) {
 	done := make(chan struct{})
 	go func() { // join waits for it
 		defer close(done)
-		if pollHangup(int(tty.Fd()), int(stop.Fd())) {
+		if awaitHangup(int(tty.Fd()), int(stop.Fd())) {
 			gone()
 		}
 	}()
@@ -67,23 +66,5 @@ func watchTerminal(tty *os.File, gone func()) (join func()) {
 		wake.Close()
 		<-done
 		stop.Close()
-	}
-}
-
-// pollHangup returns true when fd hangs up, and false when stop does or poll(2)
-// fails.
-func pollHangup(fd, stop int) bool {
-	for {
-		fds := []unix.PollFd{{Fd: int32(fd)}, {Fd: int32(stop), Events: unix.POLLIN}}
-		_, err := unix.Poll(fds, -1)
-		if err != nil && !errors.Is(err, unix.EINTR) {
-			return false
-		}
-		if err == nil && fds[0].Revents != 0 {
-			return true
-		}
-		if err == nil && fds[1].Revents != 0 {
-			return false
-		}
 	}
 }

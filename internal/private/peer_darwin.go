@@ -2,12 +2,16 @@ package private
 
 import "golang.org/x/sys/unix"
 
-// peerOf returns the user id of the peer of a Unix socket (LOCAL_PEERCRED of
-// unix(4)), and 0 for its process id, which these credentials do not have.
+// peerOf returns the user and process ids of the peer of a Unix socket
+// (LOCAL_PEERCRED of unix(4), and LOCAL_PEERPID). The process id is 0 if the system
+// does not tell it.
 func peerOf(fd int) (uid, pid int, err error) {
 	cred, err := unix.GetsockoptXucred(fd, unix.SOL_LOCAL, unix.LOCAL_PEERCRED)
 	if err != nil {
 		return -1, 0, err
 	}
-	return int(cred.Uid), 0, nil
+	if pid, err = unix.GetsockoptInt(fd, unix.SOL_LOCAL, unix.LOCAL_PEERPID); err != nil {
+		pid = 0
+	}
+	return int(cred.Uid), pid, nil
 }

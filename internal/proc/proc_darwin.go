@@ -29,6 +29,9 @@ func All() (Table, error) {
 	t := make(Table, len(all))
 	for i := range all {
 		p := processOf(&all[i])
+		if p.PID == 0 { // the kernel; getsid(0) tells of this process
+			continue
+		}
 		session, err := unix.Getsid(p.PID)
 		if errors.Is(err, unix.ESRCH) && !p.Dead {
 			continue

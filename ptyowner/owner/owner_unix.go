@@ -109,7 +109,7 @@ func hungUp(conn syscall.Conn) bool {
 	if err != nil {
 		return true
 	}
-	fds := []unix.PollFd{{}}
+	fds := []unix.PollFd{{Events: unix.POLLHUP}} // macOS tells nothing of a descriptor without events
 	err = raw.Control(func(fd uintptr) {
 		fds[0].Fd = int32(fd)
 		unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
