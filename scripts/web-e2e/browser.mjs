@@ -35,7 +35,7 @@ function findChromium() {
 export const complaints = []
 
 // A browser logs each answer that is not a success; those that the tests provoke are no complaint.
-const expected = /status of (401|409|422)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED|ERR_EMPTY_RESPONSE|WebSocket connection to/
+const expected = /status of (401|409|422|503)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED|ERR_EMPTY_RESPONSE|WebSocket connection to/
 
 export function watch(page) {
   page.on('pageerror', (error) => complaints.push(`${error.stack ?? error}`))

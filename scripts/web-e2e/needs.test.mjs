@@ -2,10 +2,10 @@
 // answer, the keyboard, and what axe finds.
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { complaints, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { complaints, launch, lines, phase, prompted, run, seen, shot, watch } from './browser.mjs'
 import { desktop, fakeAgent, findings } from './pages.mjs'
 import { Server } from './server.mjs'
 
@@ -199,6 +199,105 @@ test('the keyboard leaves the terminal, and lists its keys', async () => {
   await page.getByRole('combobox').fill('leave the terminal')
   await page.keyboard.press('Enter')
   await page.waitForFunction(() => document.activeElement.matches('.sidebar .item'))
+})
+
+/** What a page keeps and shows, as text. */
+const kept = (on) => on.evaluate(async () => {
+  const rows = []
+  for (const { name } of await indexedDB.databases()) {
+    const db = await new Promise((resolve, reject) => Object.assign(indexedDB.open(name), { onsuccess: (e) => resolve(e.target.result), onerror: reject }))
+    for (const store of db.objectStoreNames) {
+      const all = db.transaction(store).objectStore(store).getAll()
+      rows.push(await new Promise((resolve, reject) => Object.assign(all, { onsuccess: () => resolve(all.result), onerror: reject })))
+    }
+    db.close()
+  }
+  const caches_ = await Promise.all((await caches.keys()).map(async (name) => (await (await caches.open(name)).keys()).map((r) => r.url)))
+  return JSON.stringify([rows, caches_, { ...localStorage }, { ...sessionStorage }, document.cookie, location.href, document.documentElement.outerHTML])
+})
+
+test('sessions of another machine are listed, attached and driven, and go on while it is away', async () => {
+  const box = new Server()
+  const value = 'correct-horse-battery-staple'
+  const answers = []
+  const note = async (response) => { if (/json/.test(response.headers()['content-type'] ?? '')) answers.push(await response.text().catch(() => '')) }
+  try {
+    mkdirSync(join(box.home, 'config', 'secrets'), { mode: 0o700 })
+    writeFileSync(join(box.home, 'config', 'secrets', 'model-key'), value, { mode: 0o600 })
+    writeFileSync(join(box.home, 'config', 'policy.toml'), '[[rules]]\nname = "key"\nkind = "secret-ref"\nmatch = ["*"]\naction = "allow"\n', { mode: 0o600 })
+    writeFileSync(join(box.root, 'team.json'), JSON.stringify({
+      schema: 1, id: 'team', revision: 1, created: '2026-11-24T01:02:03Z',
+      profiles: { count: { command: ['sh', '-c', 'echo "it has ${#MODEL_KEY}"; exec bash --norc'], uses: ['secret-ref:model-key'] } },
+      declarations: [{ ref: 'secret-ref:model-key', env: 'MODEL_KEY' }],
+    }))
+    box.serveHubs()
+    box.middleman('bundle', 'push', join(box.root, 'team.json'))
+    box.middleman('new', 'far', '-d', '--mode', 'directory', '-p', 'team/count', '--sandbox', 'none')
+    page.on('response', note)
+    await page.goto(url())
+    const never = [value, ...(await box.join(server, 'box'))]
+    await section('Machines').getByText('Reachable since').waitFor()
+    await section('Working').getByRole('link', { name: /box:far\/count/ }).click()
+    await page.waitForURL('**/w/box%3Afar/count')
+    await phase(page, 'attached')
+    await seen(page, /^it has 28$/)
+    await page.getByText('on box', { exact: true }).waitFor()
+
+    await run(page, 'for i in $(seq 1 200); do echo "line-$i-"; sleep 0.01; done; echo all-$((1+1))')
+    await seen(page, /^line-9-$/)
+    box.middleman('server', 'stop')
+    await phase(page, 'disconnected')
+    await page.getByText(/^on box, unreachable since/).waitFor()
+    await section('Machines', page.locator('.sidebar')).getByText(/Unreachable since .*, its list is as of/).waitFor()
+    box.serveHubs()
+    await section('Machines', page.locator('.sidebar')).getByRole('button', { name: /^box/ }).click() // asks at once
+    await phase(page, 'attached', 30_000)
+    await seen(page, /^all-2$/, 30_000)
+    const counted = (await lines(page)).filter((line) => /^line-\d+-$/.test(line))
+    assert.deepEqual(counted, Array.from({ length: 200 }, (_, i) => `line-${i + 1}-`), 'each line once')
+    await page.getByText('on box', { exact: true }).waitFor()
+
+    await button('New workspace').first().click()
+    const dialog = page.getByRole('dialog')
+    await dialog.getByLabel('Machine').selectOption('box')
+    await dialog.getByText('Directory', { exact: true }).click()
+    await dialog.getByRole('textbox', { name: 'Name' }).fill('made')
+    await dialog.getByRole('textbox', { name: 'Command' }).fill('cat')
+    await button('Create workspace', dialog).click()
+    await page.waitForURL('**/w/box%3Amade')
+    await phase(page, 'attached')
+    await run(page, 'there and back')
+    await seen(page, /^there and back$/)
+    assert.match(box.middleman('ls'), /^made /m)
+    await button('Delete workspace').click()
+    await page.getByRole('dialog').getByText('Still running').waitFor()
+    await page.getByRole('dialog').getByRole('checkbox', { name: /^Stop this session/ }).check()
+    await page.getByRole('dialog').locator('button.danger').click()
+    await page.getByRole('link', { name: /box:made/ }).first().waitFor({ state: 'detached' })
+
+    await page.setViewportSize({ width: 390, height: 844 })
+    await page.goto(url())
+    await section('Machines').getByText('Reachable since').waitFor()
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
+    assert.deepEqual(await findings(page), [])
+    await shot(page, 'machines-phone')
+    await page.goto(url('/w/box%3Afar/count'))
+    await phase(page, 'attached')
+    assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), 390)
+    await page.setViewportSize(desktop.viewport)
+
+    const logs = readFileSync(join(box.home, 'data', 'server.log'), 'utf8') + server.printed
+    for (const secret of never) {
+      assert.ok(!(await kept(page)).includes(secret), `the page keeps ${secret}`)
+      assert.ok(!answers.some((text) => text.includes(secret)), `an answer has ${secret}`)
+    }
+    for (const secret of [value, never[1]]) assert.ok(!logs.includes(secret), `a log has ${secret}`)
+    assert.ok(answers.some((text) => text.includes('box')), 'answers were looked at')
+  } finally {
+    page.off('response', note)
+    if (/"box"/.test(server.middleman('runtime', 'list', '--json'))) server.middleman('runtime', 'rm', 'box')
+    await box.cleanUp()
+  }
 })
 
 test('axe finds nothing critical or serious, in both themes', async () => {

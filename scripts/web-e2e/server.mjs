@@ -5,6 +5,7 @@ import dns from 'node:dns'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import tls from 'node:tls'
 
 const binary = process.env.MIDDLEMAN_BINARY
 
@@ -33,6 +34,8 @@ export class Server {
   address = ''
   listens = ''
   loginLink = ''
+  /** What the server has printed since it was started. */
+  printed = ''
   #process
 
   constructor() {
@@ -67,11 +70,11 @@ export class Server {
       cwd: this.repository, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#process = child
-    let printed = ''
+    this.printed = ''
     await new Promise((resolve, reject) => {
       const read = (data) => {
-        printed += data
-        const link = printed.match(/(http:\/\/(middleman-\w+\.localhost:(\d+))\/#login=\w+)\s/)
+        this.printed += data
+        const link = this.printed.match(/(http:\/\/(middleman-\w+\.localhost:(\d+))\/#login=\w+)\s/)
         if (!link) return
         this.loginLink = link[1]
         this.address = link[2]
@@ -81,8 +84,31 @@ export class Server {
       child.stdout.on('data', read)
       child.stderr.on('data', read)
       child.on('error', reject)
-      child.on('exit', (code, signal) => reject(new Error(`serve ended (${code ?? signal}) and printed:\n${printed}`)))
+      child.on('exit', (code, signal) => reject(new Error(`serve ended (${code ?? signal}) and printed:\n${this.printed}`)))
     })
+  }
+
+  /** Starts a server in the background that serves hubs alone, where it was before. */
+  serveHubs() {
+    this.middleman('serve', '--background', '--runtime', '--listen', this.listens || '127.0.0.1:0', '--tls', 'local')
+    this.listens = JSON.parse(readFileSync(join(this.home, 'run', 'serve.json'), 'utf8')).address
+  }
+
+  /** Has a hub drive this server, and returns what no browser of the hub may get to know. */
+  async join(hub, name) {
+    const [host, port] = this.listens.split(':')
+    const authority = await new Promise((resolve, reject) => {
+      const socket = tls.connect({ host, port, rejectUnauthorized: false }, () => {
+        resolve(socket.getPeerCertificate(true).issuerCertificate.fingerprint256)
+        socket.destroy()
+      })
+      socket.on('error', reject)
+    })
+    const file = join(hub.root, `${name}.token`)
+    const token = this.middleman('token', 'create', 'hub', '--scope', 'full').trim()
+    writeFileSync(file, token, { mode: 0o600 })
+    hub.middleman('runtime', 'add', name, `https://${this.listens}`, '--token-file', file, '--pin', authority)
+    return [token, file, this.listens]
   }
 
   get #runs() {
@@ -147,7 +173,7 @@ export class Server {
         return '{}'
       }
     }
-    if (!this.#runs) { // after a test that failed: else a command would start one that nobody ends
+    if (this.#process && !this.#runs) { // after a test that failed: else a command would start one that nobody ends
       this.listens = ''
       await this.start()
     }
@@ -157,6 +183,7 @@ export class Server {
     }
     attempt('login', 'revoke', '--all') // the port's holder ends
     await this.kill('SIGTERM')
+    if (!this.#process) attempt('server', 'stop') // it runs in the background
     if (failures.length > 0) throw new AggregateError(failures, `left behind: ${this.root}`)
     rmSync(this.root, { recursive: true, force: true })
   }

@@ -1,7 +1,7 @@
 // The HTTP API as this client uses it; the shapes are those of internal/api.
 
 import { bearer, forget, withAccess } from './auth'
-import { API, Problem, json, send } from './http'
+import { API, Problem, json, placed, routed, send } from './http'
 
 export { API, Problem }
 
@@ -31,6 +31,8 @@ export interface Session {
   name: string
   workspace_id: string
   workspace_name: string
+  /** The machine that it is on; unset for the server’s own. */
+  runtime?: string
   backend: string
   state: SessionState
   pid: number
@@ -135,6 +137,8 @@ export interface Workspace {
   id: string
   name: string
   label: string
+  /** The machine that it is on; unset for the server’s own. */
+  runtime?: string
   mode: Mode
   path: string
   root: string
@@ -203,6 +207,24 @@ export interface DeleteConsent {
   workers?: boolean
 }
 
+/** Another machine whose workspaces and sessions the server drives. */
+export interface Runtime {
+  name: string
+  state: 'unknown' | 'reachable' | 'unreachable' | 'refused'
+  detail?: string
+  version?: string
+  since: string
+}
+
+/** What a machine has; of one that does not answer, what it told last. */
+export interface RuntimeList {
+  runtime: Runtime
+  current: boolean
+  as_of?: string
+  workspaces: Workspace[]
+  sessions: Session[]
+}
+
 /** A browser that is logged in. */
 export interface Login {
   id: string
@@ -218,7 +240,9 @@ export interface Login {
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const how = body === undefined ? {} : json(body)
   const text = await withAccess(async (token) => (await send(method, path, bearer(how, token))).text())
-  return (text ? JSON.parse(text) : undefined) as T
+  const answer = (text ? JSON.parse(text) : undefined) as T
+  const on = /^\/runtimes\/([^/]+)\/./.exec(routed(path))
+  return on ? placed(on[1], answer) : answer
 }
 
 /** Opens a stream of events after the one with id last. */
@@ -247,8 +271,15 @@ export const listWorkspaces = () =>
 export const listSessions = () =>
   everyPage('/sessions', (page: Page & { sessions?: Session[] }) => page.sessions)
 
-export const listApprovals = () =>
-  everyPage('/approvals', (page: Page & { approvals?: Approval[] }) => page.approvals)
+export const listApprovals = (runtime?: string) =>
+  everyPage(`${runtime ? `/runtimes/${runtime}` : ''}/approvals`, (page: Page & { approvals?: Approval[] }) => page.approvals)
+
+/** What all machines have, but for the server’s own. */
+export const overview = async () =>
+  (await request<{ runtimes: RuntimeList[] }>('GET', '/overview')).runtimes.map((r) => placed(r.runtime.name, r))
+
+/** Asks a machine whether it can be used. */
+export const checkRuntime = (name: string) => request<Runtime>('POST', `/runtimes/${name}/check`)
 
 export const answerApproval = (id: string, decision: 'allow' | 'deny', reason: string) =>
   request<Approval>('POST', `/approvals/${id}`, { decision, ...(decision === 'deny' && reason && { reason }) })
@@ -256,8 +287,8 @@ export const answerApproval = (id: string, decision: 'allow' | 'deny', reason: s
 /** A workspace by its id, its name, or NAME@REPOSITORY. */
 export const getWorkspace = (id: string) => request<Workspace>('GET', `/workspaces/${encodeURIComponent(id)}`)
 
-export const createWorkspace = (body: NewWorkspace) =>
-  request<{ workspace: Workspace }>('POST', '/workspaces', body)
+export const createWorkspace = (body: NewWorkspace, runtime = '') =>
+  request<{ workspace: Workspace }>('POST', `${runtime && `/runtimes/${runtime}`}/workspaces`, body)
 
 export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = false): Promise<Deleted> {
   const query = new URLSearchParams()
@@ -314,7 +345,7 @@ export const newTicket = async (session: string, what: 'attach' | 'watch' | 'out
 /** Has the browser save a session's recording. */
 export async function downloadRecording(session: string): Promise<void> {
   const link = document.createElement('a')
-  link.href = `${API}/sessions/${session}/recording?ticket=${await newTicket(session, 'recording')}`
+  link.href = API + routed(`/sessions/${session}/recording?ticket=${await newTicket(session, 'recording')}`)
   link.download = ''
   link.click()
 }

@@ -5,7 +5,7 @@
 
 import { openStream } from './api'
 import { doubt, isGuest, onOtherWindow } from './auth'
-import { Problem } from './http'
+import { Problem, placed } from './http'
 import { followsHidden, tellText } from './notify'
 import { forgetView } from './term/views'
 import type { Approval, Denial, Session, Stage, Workspace } from './api'
@@ -20,6 +20,9 @@ interface Event {
   approval?: Approval
   denied?: Denial[]
   text?: string
+  /** The machine of an event of the type remote, and what happened there. */
+  runtime?: string
+  remote?: Event
 }
 
 const handlers: Record<string, (e: Event) => void> = {
@@ -32,6 +35,13 @@ const handlers: Record<string, (e: Event) => void> = {
   denied: (e) => e.id && e.denied && store.putDenied(e.id, e.denied),
   notification: (e) => notified(e.id ?? '', e.text ?? ''),
   resync: () => void resync(),
+  runtime: () => void store.resyncRuntimes(),
+  remote: (e) => e.runtime && e.remote && onRuntime(e.runtime, e.remote),
+}
+
+function onRuntime(runtime: string, e: Event): void {
+  if (e.type === 'resync') return void store.resyncRuntimes()
+  handlers[e.type]?.({ ...placed(runtime, e), id: e.id && `${runtime}:${e.id}` })
 }
 
 function notified(session: string, text: string): void {
@@ -91,7 +101,7 @@ export function follow(): void {
 }
 
 async function read(mine: AbortController): Promise<void> {
-  const response = await openStream('/events', last, mine.signal)
+  const response = await openStream('/events?runtimes=true', last, mine.signal)
   if (mine !== stream) return
   void opened()
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()

@@ -4,6 +4,21 @@ import type { Loss, Session } from './api'
 
 export const API = '/api/v1'
 
+/** The path on the server of what is on a runtime: here its id is RUNTIME:ID. */
+export const routed = (path: string) =>
+  path.replace(/^\/(sessions|workspaces|approvals)\/([a-z0-9][a-z0-9-]{1,31})(?::|%3A)/, '/runtimes/$2/$1/')
+
+const named = new Set(['id', 'label', 'workspace_id', 'workspace_name', 'session_id', 'session', 'parent_session'])
+
+/** What a runtime has told, with its name before the ids and labels of workspaces, sessions and requests. */
+export function placed<T>(runtime: string, value: T): T {
+  if (Array.isArray(value)) return value.map((item) => placed(runtime, item)) as T
+  if (!value || typeof value !== 'object') return value
+  const here = 'label' in value || 'workspace_id' in value || 'session_id' in value
+  return Object.fromEntries(Object.entries(value).map(([key, item]) =>
+    [key, here && named.has(key) && typeof item === 'string' ? `${runtime}:${item}` : placed(runtime, item)])) as T
+}
+
 interface ProblemBody {
   status?: number
   title?: string
@@ -38,7 +53,7 @@ export class Problem extends Error {
 export async function send(method: string, path: string, how: RequestInit = {}): Promise<Response> {
   let response: Response
   try {
-    response = await fetch(API + path, { ...how, method, credentials: 'omit', redirect: 'error' })
+    response = await fetch(API + routed(path), { ...how, method, credentials: 'omit', redirect: 'error' })
   } catch {
     throw new Problem(0, { code: 'unreachable', detail: 'The server does not answer. Sessions keep running without it.' })
   }

@@ -21,6 +21,8 @@ export interface Section<T> {
   title: string
   /** The repository, where it is one's. */
   path?: string
+  /** The machine of its workspaces; unset for the server’s own. */
+  runtime?: string
   items: T[]
 }
 
@@ -65,15 +67,17 @@ export function byNeed(list: Row[]): Section<Row>[] {
 export function byRepository(list: Row[]): Section<Row[]>[] {
   const sections = new Map<string, Map<string, Row[]>>()
   for (const r of list) {
-    const path = r.workspace.repository ?? ''
-    const workspaces = sections.get(path) ?? new Map<string, Row[]>()
-    workspaces.set(r.workspace.id, [...(workspaces.get(r.workspace.id) ?? []), r])
-    sections.set(path, workspaces)
+    const { id, repository = '', runtime } = r.workspace
+    const key = `repository ${runtime ? `${runtime}:` : ''}${repository}`
+    const workspaces = sections.get(key) ?? new Map<string, Row[]>()
+    workspaces.set(id, [...(workspaces.get(id) ?? []), r])
+    sections.set(key, workspaces)
   }
   return [...sections]
-    .map(([path, workspaces]) => {
+    .map(([key, workspaces]) => {
       const items = [...workspaces.values()] // in the order of their first rows
-      return { key: `repository ${path}`, title: items[0][0].workspace.repository_name ?? 'Directories', path: path || undefined, items }
+      const { repository, repository_name: name = 'Directories', runtime } = items[0][0].workspace
+      return { key, title: runtime ? `${runtime}: ${name}` : name, path: repository || undefined, runtime, items }
     })
     .sort((a, b) => Number(!a.path) - Number(!b.path) || a.title.localeCompare(b.title))
 }

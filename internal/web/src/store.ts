@@ -3,7 +3,7 @@
 
 import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
-import type { Approval, Denial, Session, Stage, Workspace } from './api'
+import type { Approval, Denial, RuntimeList, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
 import { inOrder } from './order'
@@ -32,6 +32,8 @@ interface State {
   sessions: Map<string, Session>
   /** What agents wait to be allowed. */
   approvals: Map<string, Approval>
+  /** The other machines, by name. */
+  runtimes: Map<string, RuntimeList>
   /** What the network list of a session refused since the page is open, by its id; the last ones. */
   denied: Map<string, Denial[]>
   toasts: Toast[]
@@ -45,6 +47,7 @@ export const state: State = {
   workspaces: new Map(),
   sessions: new Map(),
   approvals: new Map(),
+  runtimes: new Map(),
   denied: new Map(),
   toasts: [],
 }
@@ -101,20 +104,52 @@ const overtaken = (id: string, asked: number) => (lastHeard.get(id) ?? 0) > aske
 export async function resync(): Promise<void> {
   const asked = mark()
   const [workspaces, sessions, approvals] = await Promise.all([api.listWorkspaces(), api.listSessions(), api.listApprovals()])
-  state.workspaces = merged(state.workspaces, workspaces.map(withKnownStages), asked)
-  state.sessions = merged(state.sessions, sessions, asked)
-  state.approvals = merged(state.approvals, approvals, asked)
+  state.workspaces = merged(state.workspaces, workspaces.map(withKnownStages), asked, isOurs)
+  state.sessions = merged(state.sessions, sessions, asked, isOurs)
+  state.approvals = merged(state.approvals, approvals, asked, isOurs)
   state.loaded = true
   changed()
+  void resyncRuntimes()
   if (!state.version) {
     state.version = (await api.getVersion()).version ?? ''
     changed()
   }
 }
 
-function merged<T extends { id: string }>(known: Map<string, T>, list: T[], asked: number): Map<string, T> {
+/** Whether an id is one of the server itself, and not of another machine. */
+const isOurs = (id: string) => !id.includes(':')
+
+const readEvery = 1000
+let asking: Promise<void> | undefined
+let askAgain = false
+
+/** Replaces what other machines have by what the server tells of them. It waits for those that are slow, and nobody for it. */
+export function resyncRuntimes(): Promise<void> {
+  askAgain = true
+  asking ??= readRuntimes().catch(report).finally(() => (asking = undefined))
+  return asking
+}
+
+async function readRuntimes(): Promise<void> {
+  while (askAgain) {
+    askAgain = false
+    const asked = mark()
+    const all = await api.overview()
+    const asks = await Promise.all(all.map((r) => (r.current ? api.listApprovals(r.runtime.name).catch(() => []) : [])))
+    state.runtimes = new Map(all.map((r) => [r.runtime.name, r]))
+    const theirs = (id: string) => !isOurs(id)
+    state.workspaces = merged(state.workspaces, all.flatMap((r) => r.workspaces).map(withKnownStages), asked, theirs)
+    state.sessions = merged(state.sessions, all.flatMap((r) => r.sessions), asked, theirs)
+    state.approvals = merged(state.approvals, asks.flat(), asked, theirs)
+    changed()
+    await new Promise((next) => setTimeout(next, readEvery)) // whatever a machine does, it is not asked all the time
+  }
+}
+
+/** Replaces the part of what is known that list is about, but for what was heard of since. */
+function merged<T extends { id: string }>(known: Map<string, T>, list: T[], asked: number, about: (id: string) => boolean): Map<string, T> {
   const result = new Map(list.filter((item) => !overtaken(item.id, asked)).map((item) => [item.id, item]))
-  for (const item of known.values()) if (overtaken(item.id, asked)) result.set(item.id, item)
+  for (const item of known.values()) if (!about(item.id) || overtaken(item.id, asked)) result.set(item.id, item)
   return result
 }
 

@@ -23,6 +23,8 @@ export function stateWords(s: Session): string {
       return 'Stopping'
     case 'running':
       return agentWords(s) || 'Running'
+    default:
+      return visible(s.state) // of a newer machine
   }
 }
 
@@ -77,7 +79,8 @@ export function sinceWords(writer?: Writer): string {
   return writer?.since ? ` since ${clock(writer.since)}` : ''
 }
 
-function clock(time: string): string {
+/** The time of a day. */
+export function clock(time: string): string {
   return new Date(time).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' })
 }
 

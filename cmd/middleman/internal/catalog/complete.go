@@ -105,7 +105,7 @@ func values(c *cli.CLI, flag string) cobra.CompletionFunc {
 		return branches(true)
 	case "env":
 		return variables
-	case "session":
+	case "parent", "session":
 		return targets(c, true)
 	case "directory", "dir", "markdown", "repository":
 		return directories

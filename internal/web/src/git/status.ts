@@ -49,7 +49,9 @@ async function readNow(): Promise<void> {
     for (const [id, status] of all) put(id, status)
     return
   }
-  if (!workspace || state.workspaces.get(workspace)?.state !== 'ready') return
+  const known = workspace && state.workspaces.get(workspace)
+  if (!known || known.state !== 'ready') return
+  if (known.runtime && !state.runtimes.get(known.runtime)?.current) return // its machine does not answer
   const status = await readStatus(workspace)
   if (status) put(workspace, status)
 }

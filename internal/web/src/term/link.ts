@@ -5,6 +5,7 @@
 // program prints passes onOutput on its way to the screen.
 
 import { API, Problem, newTicket } from '../api'
+import { routed } from '../http'
 import { doubt, used } from '../auth'
 import type { Exit, Size, Writer } from '../api'
 
@@ -196,7 +197,7 @@ export class Link {
     if (this.lines !== undefined) query.set('scrollback', String(this.lines))
     if (takeover) query.set('takeover', '1')
     const scheme = location.protocol === 'https:' ? 'wss' : 'ws'
-    return `${scheme}://${location.host}${API}/sessions/${this.session}/terminal?${query}`
+    return `${scheme}://${location.host}${API}${routed(`/sessions/${this.session}/terminal`)}?${query}`
   }
 
   private send(message: object): void {

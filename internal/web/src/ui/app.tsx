@@ -51,7 +51,7 @@ function Page({ onMenu }: { onMenu: () => void }) {
         <button class="quiet square" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
         <h1>middleman</h1>
       </header>
-      {name ? <NotThere name={name} /> : state.workspaces.size > 0 ? <Home /> : <Welcome />}
+      {name ? <NotThere name={name} /> : state.workspaces.size + state.runtimes.size > 0 ? <Home /> : <Welcome />}
     </main>
   )
 }
@@ -93,7 +93,7 @@ function Welcome() {
 function OpenDialog() {
   switch (overlay?.is) {
     case 'new-workspace':
-      return <NewWorkspace directory={overlay.directory} onClose={hide} />
+      return <NewWorkspace directory={overlay.directory} runtime={overlay.runtime} onClose={hide} />
     case 'delete-workspace':
       return <DeleteWorkspace workspace={overlay.workspace} onClose={hide} />
     case 'new-session':

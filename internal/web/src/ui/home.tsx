@@ -3,7 +3,7 @@ import { byNeed, matches, rows } from '../list'
 import { prefs } from '../prefs'
 import { plural } from '../words'
 import { Plus } from './icons'
-import { Asks, Filter, Fold, Item, useFresh } from './list'
+import { Asks, Filter, Fold, Item, Machines, useFresh } from './list'
 import { show } from './overlay'
 
 /** The start page: everything there is, and who waits for the user first. */
@@ -29,6 +29,7 @@ export function Home() {
           {section.items.map((r) => <Item key={r.id} row={r} wide />)}
         </Fold>
       ))}
+      <Machines />
       {found.length === 0 && <p class="none">Nothing matches “{filter}”</p>}
     </div>
   )

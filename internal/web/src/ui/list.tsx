@@ -2,13 +2,14 @@
 
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
+import { checkRuntime } from '../api'
 import { go, pathOf, place } from '../nav'
 import type { Place } from '../nav'
 import { isCollapsed, nameOf, toggleCollapsed } from '../list'
 import type { Row } from '../list'
 import { onPrefs } from '../prefs'
-import { shownSession, useStore } from '../store'
-import { ago, agentWords, tone, visible } from '../words'
+import { report, resyncRuntimes, shownSession, useStore } from '../store'
+import { ago, agentWords, clock, tone, visible } from '../words'
 import { show } from './overlay'
 import { Branch, Down, Search } from './icons'
 import { Unseen } from './unseen'
@@ -117,6 +118,33 @@ export function Asks({ onNavigate }: { onNavigate?: () => void }) {
               <span class="item-sub"><span>{a.agent} in {a.session}</span></span>
             </span>
             <time class="hint" dateTime={a.created_at}>{ago(a.created_at)}</time>
+          </button>
+        </li>
+      ))}
+    </Fold>
+  )
+}
+
+const reachWords = { unknown: 'Not asked yet', reachable: 'Reachable', unreachable: 'Unreachable', refused: 'Refused' }
+
+/** The other machines with their states; with failing only those that do not answer. */
+export function Machines({ failing }: { failing?: boolean }) {
+  const list = [...useStore().runtimes.values()].filter((r) => !failing || !r.current)
+  if (list.length === 0) return null
+  const retry = (name: string) => checkRuntime(name).then(resyncRuntimes, report)
+  return (
+    <Fold id="machines" title="Machines" count={list.length}>
+      {list.map(({ runtime: r, current, as_of: asOf }) => (
+        <li key={r.name}>
+          <button class="item" title="Ask it again" onClick={() => void retry(r.name)}>
+            <i class={`dot ${current ? 'live' : 'unknown'}`} />
+            <span class="item-text">
+              <span class="item-name">{r.name}</span>
+              <span class="item-sub"><span>
+                {reachWords[r.state]}{r.state !== 'unknown' && ` since ${clock(r.since)}`}
+                {!current && asOf && `, its list is as of ${clock(asOf)}`}{r.detail && `: ${r.detail}`}
+              </span></span>
+            </span>
           </button>
         </li>
       ))}

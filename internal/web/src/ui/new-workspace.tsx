@@ -13,14 +13,24 @@ const modes: { mode: Mode; title: string; text: string }[] = [
   { mode: 'in-place', title: 'In place', text: 'Your directory as it is, never deleted' },
 ]
 
-/** Paths to offer: remembered ones, and those of known workspaces. */
-function suggestions(): string[] {
-  const known = [...state.workspaces.values()].flatMap((w) => w.repository ?? (w.mode === 'in-place' ? w.root : []))
-  return [...new Set([...prefs.directories, ...known])]
+/** Paths on a machine to offer: remembered ones of the server’s own, and those of known workspaces. */
+function suggestions(runtime: string): string[] {
+  const known = [...state.workspaces.values()].filter((w) => (w.runtime ?? '') === runtime)
+    .flatMap((w) => w.repository ?? (w.mode === 'in-place' ? w.root : []))
+  return [...new Set([...(runtime ? [] : prefs.directories), ...known])]
 }
 
-export function NewWorkspace({ directory: given, onClose }: { directory?: string; onClose: () => void }) {
-  const paths = suggestions()
+interface Props {
+  directory?: string
+  /** The machine to make it on; the server’s own otherwise. */
+  runtime?: string
+  onClose: () => void
+}
+
+export function NewWorkspace({ directory: given, runtime: on = '', onClose }: Props) {
+  const [runtime, setRuntime] = useState(on)
+  const paths = suggestions(runtime)
+  const machines = [...state.runtimes.keys()]
   const [mode, setMode] = useState<Mode>('worktree')
   const [directory, setDirectory] = useState(given ?? paths[0] ?? '')
   const [name, setName] = useState('')
@@ -42,8 +52,8 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
         directory: needsDirectory ? directory.trim() : undefined,
         base: (mode === 'worktree' && base.trim()) || undefined,
         session: command.trim() ? { name: nameFor(command, []), command: toArgv(command.trim()) } : {},
-      })
-      if (needsDirectory) rememberDirectory(directory.trim())
+      }, runtime)
+      if (needsDirectory && !runtime) rememberDirectory(directory.trim())
       putWorkspace(made.workspace, asked)
       go({ workspace: made.workspace.label })
       onClose()
@@ -56,6 +66,14 @@ export function NewWorkspace({ directory: given, onClose }: { directory?: string
   return (
     <Dialog title="New workspace" onClose={onClose}>
       <form onSubmit={submit}>
+        {machines.length > 0 && (
+          <Field label="Machine">
+            <select name="machine" value={runtime} onChange={(e) => setRuntime(e.currentTarget.value)}>
+              <option value="">This server’s</option>
+              {machines.map((name) => <option key={name} value={name}>{name}</option>)}
+            </select>
+          </Field>
+        )}
         <div class="choices" role="radiogroup" aria-label="Kind of workspace">
           {modes.map((m) => (
             <label key={m.mode} class={mode === m.mode ? 'choice chosen' : 'choice'}>

@@ -5,7 +5,7 @@ import type { Session, Workspace } from '../api'
 import { changed } from '../store'
 
 export type Overlay =
-  | { is: 'new-workspace'; directory?: string }
+  | { is: 'new-workspace'; directory?: string; runtime?: string }
   | { is: 'delete-workspace'; workspace: Workspace }
   | { is: 'new-session'; workspace: Workspace }
   | { is: 'stop-session'; session: Session }

@@ -9,7 +9,7 @@ import { isLive, useStore } from '../store'
 import type { Link } from '../store'
 import { paletteKeys, plural } from '../words'
 import { showDeleted } from './actions'
-import { Asks, Filter, Fold, Item, useFresh } from './list'
+import { Asks, Filter, Fold, Item, Machines, useFresh } from './list'
 import { show } from './overlay'
 import { Auto, Bell, Group, Logo, Moon, Pin, Plus, Search, Sun } from './icons'
 
@@ -34,6 +34,7 @@ export function Sidebar({ onNavigate }: { onNavigate: () => void }) {
       <nav aria-label="Sessions">
         <Asks onNavigate={onNavigate} />
         <Sections filter={filter} onNavigate={onNavigate} />
+        <Machines failing />
         <button class="quiet small bring-back" onClick={() => { showDeleted(); onNavigate() }}>Restore a deleted workspace…</button>
       </nav>
       <footer class="foot">
@@ -70,7 +71,7 @@ function Sections({ filter, onNavigate }: SectionsProps) {
         ? byNeed(rest).map((s) => <Fold key={s.key} id={s.key} title={s.title} count={s.items.length} {...fold}>{s.items.map(item)}</Fold>)
         : byRepository(found.filter((r) => !isPinned(r.workspace))).map((s) => (
           <Fold key={s.key} id={s.key} title={s.title} count={s.items.length} path={s.path} {...fold}
-            more={s.path && <NewOf title={s.title} path={s.path} />}>
+            more={s.path && <NewOf title={s.title} path={s.path} runtime={s.runtime} />}>
             {s.items.map((list) => <WorkspaceItem key={list[0].workspace.id} list={list} onNavigate={onNavigate} />)}
           </Fold>
         ))}
@@ -91,11 +92,11 @@ function WorkspaceItem({ list, onNavigate }: { list: Row[]; onNavigate: () => vo
   )
 }
 
-function NewOf({ title, path }: { title: string; path: string }) {
+function NewOf({ title, path, runtime }: { title: string; path: string; runtime?: string }) {
   const label = `New workspace of ${title}`
   return (
     <button class="quiet square small" aria-label={label} title={label}
-      onClick={() => show({ is: 'new-workspace', directory: path })}><Plus /></button>
+      onClick={() => show({ is: 'new-workspace', directory: path, runtime })}><Plus /></button>
   )
 }
 

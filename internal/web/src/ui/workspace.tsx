@@ -7,7 +7,7 @@ import * as git from '../git/api'
 import { showStatusOf } from '../git/status'
 import { go, place } from '../nav'
 import { copy } from '../term/view'
-import { bundleWords, denialWords, sandboxWords, seconds, visible } from '../words'
+import { bundleWords, clock, denialWords, sandboxWords, seconds, visible } from '../words'
 import { ShowActions } from './actions'
 import { Branch, Check, Close, Copy, Diff, Menu, Plus, Trash } from './icons'
 import { lazy } from './lazy'
@@ -47,6 +47,7 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
         <button class="chip path" title="Copy the path" onClick={() => void copied(workspace.path)}>
           <span>{workspace.path}</span><Copy />
         </button>
+        {workspace.runtime && <Machine name={workspace.runtime} />}
         {session?.bundle && (
           <button class="chip" title={bundleWords(session.bundle)} aria-label={`Bundle ${session.bundle.id}: copy its digest and grants`}
             onClick={() => void copied(bundleWords(session.bundle!))}>
@@ -75,6 +76,13 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
         : <Content workspace={workspace} session={session} />}
     </main>
   )
+}
+
+/** The machine that a workspace is on, and since when that does not answer. */
+function Machine({ name }: { name: string }) {
+  const there = useStore().runtimes.get(name)
+  const away = there && !there.current ? `, ${there.runtime.state} since ${clock(there.runtime.since)}` : ''
+  return <span class="chip" title={there?.runtime.detail}><span>on {name}{away}</span></span>
 }
 
 /** What the network list of a session refused while the page was open. */
