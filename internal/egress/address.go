@@ -1,6 +1,10 @@
 package egress
 
-import "net/netip"
+import (
+	"net"
+	"net/netip"
+	"slices"
+)
 
 // addressClass is a range of addresses that a name must not lead to.
 type addressClass struct {
@@ -20,6 +24,7 @@ var notPublic = []addressClass{
 	class("100.64.0.0/10", "carrier-grade NAT", true),
 	class("127.0.0.0/8", "loopback", true),
 	class("169.254.0.0/16", "link-local", false),
+	class("168.63.129.16/32", "cloud provider's", false), // Azure: settings and secrets of the machine
 	class("172.16.0.0/12", "private", true),
 	class("192.0.0.0/24", "reserved", false),
 	class("192.0.2.0/24", "documentation", false),
@@ -66,4 +71,42 @@ func classify(a netip.Addr) (what string, local bool) {
 		return "reserved", false
 	}
 	return "", false
+}
+
+// widest is the shortest prefix of an interface that counts as the local network. Behind a
+// shorter one, as some tunnels have, is everything.
+const widest = 8
+
+// ownNetworks returns the networks of this machine's interfaces. Their addresses may be
+// public, most of all with IPv6, and still lead to this machine, behind its firewall, or
+// to its neighbours.
+func ownNetworks() ([]netip.Prefix, error) {
+	addrs, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil, err
+	}
+	var found []netip.Prefix
+	for _, a := range addrs {
+		p, err := netip.ParsePrefix(a.String())
+		if err != nil {
+			continue // no network
+		}
+		if p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()); p.Bits() < widest {
+			p = netip.PrefixFrom(p.Addr(), p.Addr().BitLen())
+		}
+		found = append(found, p)
+	}
+	return found, nil
+}
+
+// classify is the function classify, and an address of this machine's networks is local.
+func (p *proxy) classify(a netip.Addr) (what string, local bool, err error) {
+	if what, local = classify(a); what != "" {
+		return what, local, nil
+	}
+	networks, err := p.networks()
+	if slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a.Unmap()) }) {
+		return "local network's", true, nil
+	}
+	return "", false, err
 }

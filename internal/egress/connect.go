@@ -34,10 +34,12 @@ type proxy struct {
 	roots   *x509.CertPool // of hosts with secrets, nil for those of the system
 	resolve func(ctx context.Context, name string) ([]netip.Addr, error)
 	dial    func(ctx context.Context, addr netip.AddrPort) (net.Conn, error)
+	// networks are those of this machine.
+	networks func() ([]netip.Prefix, error)
 }
 
 func newProxy(r Rules, log *denials, l limits) *proxy {
-	return &proxy{rules: r, machine: machineName(), log: log, names: newNames(r), limits: l, resolve: resolve, dial: dial}
+	return &proxy{rules: r, machine: machineName(), log: log, names: newNames(r), limits: l, resolve: resolve, dial: dial, networks: ownNetworks}
 }
 
 // machineName is the name of this machine, "" if it has none that is a host name.
@@ -101,7 +103,10 @@ func (p *proxy) addresses(ctx context.Context, via string, t target, e entry) (a
 	rule := ""
 	for _, a := range addrs {
 		a = a.Unmap()
-		what, local := classify(a)
+		what, local, err := p.classify(a)
+		if err != nil {
+			return nil, fmt.Errorf("find this machine's networks: %w", err)
+		}
 		if what == "" || local && e.private {
 			allowed = append(allowed, a)
 			continue

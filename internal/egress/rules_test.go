@@ -143,7 +143,7 @@ func TestClassify(t *testing.T) {
 	tests := map[string]string{
 		"93.184.216.34": "", "2606:2800:220:1::1": "", "1.1.1.1": "",
 		"0.0.0.0": "unspecified", "10.1.2.3": "private", "100.64.0.1": "carrier-grade NAT", "100.127.255.255": "carrier-grade NAT", "100.128.0.0": "",
-		"127.0.0.1": "loopback", "127.96.0.1": "loopback", "169.254.169.254": "link-local", "172.16.0.1": "private", "172.31.255.255": "private", "172.32.0.0": "",
+		"127.0.0.1": "loopback", "127.96.0.1": "loopback", "169.254.169.254": "link-local", "168.63.129.16": "cloud provider's", "172.16.0.1": "private", "172.31.255.255": "private", "172.32.0.0": "",
 		"192.168.1.1": "private", "192.88.99.1": "6to4", "198.18.0.1": "benchmarking", "224.0.0.1": "multicast", "255.255.255.255": "reserved",
 		"::": "reserved", "::1": "loopback", "::ffff:10.0.0.1": "private", "::ffff:127.0.0.1": "loopback", "::10.0.0.1": "reserved",
 		"64:ff9b::a00:1": "NAT64", "64:ff9b:1::a00:1": "NAT64", "2002:a00:1::": "6to4", "2001::1": "Teredo", "fc00::1": "private", "fd00::1": "private",

@@ -45,6 +45,9 @@ var hosts = map[string]string{
 	"nat64.example":     "64:ff9b::a00:1",
 	"sixtofour.example": "2002:a00:1::1",
 	"multicast.example": "224.0.0.1",
+	"azure.example":     "168.63.129.16",
+	"own.example":       "93.184.220.1",
+	"neighbour.example": "2606:2800:220:9::5",
 	"mixed.example":     "10.0.0.1 93.184.216.39",
 	"rebind.example":    "93.184.216.40|10.0.0.1",
 	"evil.test":         "93.184.216.66",
@@ -95,7 +98,7 @@ var testList = []string{
 	"registry.example", "*.example.org:443", "high.example:8443", "*.wild.example:8080", "db.internal:5432 private",
 	"private.example", "loopback.example", "zero.example", "cgnat.example", "metadata.example", "metadata.internal:80 private",
 	"mapped.example", "ula.example", "linklocal.example", "nat64.example", "sixtofour.example", "multicast.example",
-	"mixed.example", "rebind.example", "gone.example", "192.168.7.7:5432", "127.0.0.1:7000", "[fd00::7]:443",
+	"azure.example", "own.example", "neighbour.example", "mixed.example", "rebind.example", "gone.example", "192.168.7.7:5432", "127.0.0.1:7000", "[fd00::7]:443",
 }
 
 // newTestProxy is a proxy for testList whose outside is o.
@@ -108,6 +111,9 @@ func newTestProxy(t *testing.T, list []string, l limits) (*proxy, *outside) {
 	o := &outside{t: t, asks: map[string]int{}}
 	p := newProxy(rules, newDenials(filepath.Join(privateDir(t), "denials")), l)
 	p.resolve, p.dial = o.resolve, o.dial
+	p.networks = func() ([]netip.Prefix, error) {
+		return []netip.Prefix{netip.MustParsePrefix("93.184.220.1/32"), netip.MustParsePrefix("2606:2800:220:9::2/64")}, nil
+	}
 	t.Cleanup(o.wg.Wait)
 	return p, o
 }
@@ -239,6 +245,9 @@ var waysOut = []way{
 	{"carrier-grade NAT", connectTo("cgnat.example:443"), "403 Forbidden", "cgnat.example:443", "carrier-grade NAT address"},
 	{"link-local", connectTo("metadata.example:80"), "403 Forbidden", "metadata.example:80", "link-local address"},
 	{"link-local where private is allowed", connectTo("metadata.internal:80"), "403 Forbidden", "metadata.internal:80", "link-local address"},
+	{"a cloud provider's", connectTo("azure.example:443"), "403 Forbidden", "azure.example:443", "cloud provider's address"},
+	{"this machine by its public address", connectTo("own.example:443"), "403 Forbidden", "own.example:443", "local network's address 93.184.220.1"},
+	{"a neighbour by its public address", connectTo("neighbour.example:443"), "403 Forbidden", "neighbour.example:443", "local network's address 2606"},
 	{"private in IPv6", connectTo("mapped.example:443"), "403 Forbidden", "mapped.example:443", "private address 10.0.0.1"},
 	{"a unique local address", connectTo("ula.example:443"), "403 Forbidden", "ula.example:443", "private address fd00::1"},
 	{"link-local of IPv6", connectTo("linklocal.example:443"), "403 Forbidden", "linklocal.example:443", "link-local address"},
