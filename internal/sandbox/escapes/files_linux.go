@@ -118,15 +118,32 @@ func files() []attempt {
 			defer unix.Close(fd)
 			return overwrites(fmt.Sprintf("/proc/self/fd/%d", fd))
 		}, gap{}, everyone},
+		{area, "open standard input again for writing", func(s *stage) error { return overwrites("/proc/self/fd/0") }, gap{bubblewrap: 3, strict: 3}, everyone},
 		{area, "write through the root of a process", func(s *stage) error { return overwrites(fmt.Sprintf("/proc/%d/root%s", s.Victim, s.own())) }, gap{}, everyone},
 		{area, "change the mode of a file", func(s *stage) error { return os.Chmod(s.own(), 0o644) }, onLandlock, everyone},
 		{area, "change the owner of a file", func(s *stage) error { return os.Chown(s.own(), os.Getuid(), os.Getgid()) }, onLandlock, everyone},
 		{area, "change the times of a file", func(s *stage) error { return unix.Utimes(s.own(), make([]unix.Timeval, 2)) }, onLandlock, everyone},
 		{area, "change an attribute of a file", func(s *stage) error { return unix.Setxattr(s.own(), "user.escaped", []byte("x"), 0) }, onLandlock, nobody},
+		{area, "set a flag of a file", func(s *stage) error { return setFlag(s.own()) }, onLandlock, nobody},
 		{area, "use a descriptor that was left open", leftOpen, gap{}, everyone},
 		{area, "write to the executable of middleman", func(s *stage) error { return opens(s.Executable, unix.O_WRONLY) }, gap{}, nobody},
 		{area, "write to the executable of the first process", func(*stage) error { return opens("/proc/1/exe", unix.O_WRONLY) }, gap{}, nobody},
 	}
+}
+
+// setFlag keeps a file out of backups (chattr +d), which whoever owns it may do.
+func setFlag(path string) error {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return err
+	}
+	defer unix.Close(fd)
+	flags, err := unix.IoctlGetInt(fd, unix.FS_IOC_GETFLAGS)
+	if err != nil {
+		return err
+	}
+	const noDump = 0x40
+	return unix.IoctlSetPointerInt(fd, unix.FS_IOC_SETFLAGS, flags|noDump)
 }
 
 // leftOpen writes to a file that is open for writing.

@@ -174,6 +174,8 @@ func kernel() []attempt {
 		}, gap{}, nobody},
 		call("mount by the new calls", root, unix.SYS_FSOPEN),
 		call("copy a mount", everyone, unix.SYS_OPEN_TREE, minus),
+		call("copy a mount with other attributes", nobody, unix.SYS_OPEN_TREE_ATTR, minus),
+		call("change quotas", nobody, unix.SYS_QUOTACTL_FD, minus),
 		{area, "change the root directory", func(*stage) error { return unix.Chroot("/") }, gap{}, root},
 		{area, "make a user namespace by clone", func(*stage) error {
 			cmd := exec.Command("/proc/self/exe", Command, wait)

@@ -114,9 +114,14 @@ func (s *stage) run(ctx context.Context, args ...string) (map[string]Result, err
 		return nil, err
 	}
 	defer inherited.Close()
+	stdin, err := os.Open(s.file("open standard input again for writing"))
+	if err != nil {
+		return nil, err
+	}
+	defer stdin.Close()
 	cmd := exec.CommandContext(ctx, s.Executable, append(args, Command, file)...)
 	cmd.Dir = s.Workspace
-	cmd.ExtraFiles = []*os.File{inherited}
+	cmd.Stdin, cmd.ExtraFiles = stdin, []*os.File{inherited}
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
