@@ -34,7 +34,7 @@ const (
 // passed are the types of events that are passed on. Those of a remote's own remotes
 // are not, so that no event goes in a circle.
 var passed = []string{
-	"workspace", "workspace-deleted", "session", "session-removed", "stage", "approval", "notice", "denied", client.Missed,
+	"workspace", "workspace-deleted", "session", "session-removed", "stage", "approval", "notice", "denied", "notification", client.Missed,
 }
 
 // follower has the streams of events of a Set.

@@ -168,6 +168,7 @@ func TestFollow(t *testing.T) {
 		s := api.Session{ID: "s0123456789abcdef", Name: "sh", WorkspaceName: "fix", Runtime: "liar", Error: planted}
 		fmt.Fprint(w, ":\n\n"+event("e.1", api.Event{Type: "session", ID: s.ID, Session: &s}))
 		fmt.Fprint(w, event("e.2", api.Event{Type: "remote", Runtime: "third", Remote: &api.Event{Type: "session"}})+event("e.2", api.Event{Type: "unheard-of"}))
+		fmt.Fprint(w, event("e.2", api.Event{Type: "notification", ID: s.ID, Text: "the build is done"}))
 		s.Argv = []string{strings.Repeat("x", maxEvent)}
 		fmt.Fprint(w, event("e.3", api.Event{Type: "session", ID: s.ID, Session: &s}))
 	}}))
@@ -180,6 +181,9 @@ func TestFollow(t *testing.T) {
 	}
 	if s := Unwrap(e).Session; s.WorkspaceName != "box:fix" || s.Runtime != "box" || e.Remote.Session.WorkspaceName != "fix" {
 		t.Errorf("unwrapped: %+v", s)
+	}
+	if e := await(t, events, "what a program tells", remoteOfType("notification")); e.Runtime != "box" || e.Remote.Text != "the build is done" {
+		t.Errorf("%+v", e.Remote)
 	}
 	if e := await(t, events, "the one that is too large", func(e api.Event) bool { return e.Remote != nil }); e.Remote.Type != client.Missed {
 		t.Errorf("an event of a third machine, of an unknown type, or too large was passed on: %+v", e.Remote)
