@@ -139,11 +139,11 @@ func (r rule) sight() terminal.Sight {
 // that holds that is Unknown. Since is not set.
 func (p Profile) Judge(e Evidence) Status {
 	end := func(state State, reason string) Status {
-		return Status{State: state, Source: FromExit, Rule: "exit", Reason: reason, Confidence: High}
+		return Status{State: state, Source: FromExit, Rule: "exit", Reason: reason, Confidence: high}
 	}
 	switch {
 	case e.Ended && e.Gone:
-		return Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: High}
+		return Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: high}
 	case e.Ended && e.Signal != "":
 		return end(Failed, "ended by "+e.Signal)
 	case e.Ended && e.Code != 0:
@@ -155,9 +155,9 @@ func (p Profile) Judge(e Evidence) Status {
 		switch {
 		case !m.Holds(e.Title, e.Screen):
 		case m.ByTitle():
-			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: Medium}
+			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: medium}
 		default:
-			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: High}
+			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: high}
 			if m.state == Waiting {
 				status.Reason = m.question(e)
 			}

@@ -38,8 +38,8 @@ const (
 
 // How much a Status is worth.
 const (
-	High   = "high"   // an exit, a screen that shows it, or two sources that agree
-	Medium = "medium" // a title or a hook alone
+	high   = "high"   // an exit, a screen that shows it, or two sources that agree
+	medium = "medium" // a title or a hook alone
 )
 
 // Status is what an agent does, and why that is believed.

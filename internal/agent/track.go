@@ -72,7 +72,7 @@ func (t *Tracker) Hear(s Status, at, now time.Time) bool {
 	if s.State == "" || !at.After(t.Heard.Since) {
 		return false
 	}
-	s.Since, s.Source, s.Confidence = at, FromHook, Medium
+	s.Since, s.Source, s.Confidence = at, FromHook, medium
 	t.Heard = s
 	return t.Decide(now)
 }
@@ -144,7 +144,7 @@ func (t *Tracker) decide(now time.Time) Status {
 	case seen.State == heard.State:
 		// The hook knows what for, the screen that it is still so.
 		seen.Kind, seen.Reason = cmp.Or(heard.Kind, seen.Kind), cmp.Or(heard.Reason, seen.Reason)
-		seen.Confidence = High
+		seen.Confidence = high
 		return seen
 	case seen.State == Waiting && seen.Source == FromScreen:
 		return seen // a dialog that shows is not argued with

@@ -440,7 +440,7 @@ func TestHooks(t *testing.T) {
 		{"claude", "", ""},
 		{"claude", "null", ""},
 		{"claude", claude + "x", ""},
-		{"claude", strings.Replace(claude, "ls", strings.Repeat("a", MaxArguments), 1), ""},
+		{"claude", strings.Replace(claude, "ls", strings.Repeat("a", maxArguments), 1), ""},
 		{"claude", strings.Replace(claude, "ls", strings.Repeat("a", maxHook), 1), ""},
 	} {
 		r, err := ReadHook(x.agent, strings.NewReader(x.in))

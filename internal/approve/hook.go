@@ -11,8 +11,8 @@ import (
 
 // Bounds of what is taken from a hook.
 const (
-	// MaxArguments is the largest number of bytes of a tool's arguments.
-	MaxArguments = 384 << 10
+	// maxArguments is the largest number of bytes of a tool's arguments.
+	maxArguments = 384 << 10
 	maxHook      = 1 << 20
 	maxName      = 200
 )
@@ -97,8 +97,8 @@ func (r Request) Check() error {
 	if !filepath.IsAbs(r.Directory) {
 		return fmt.Errorf("the directory is %.200q, which is not absolute", r.Directory)
 	}
-	if len(r.Arguments) > MaxArguments {
-		return fmt.Errorf("the tool's arguments have more than %d bytes", MaxArguments)
+	if len(r.Arguments) > maxArguments {
+		return fmt.Errorf("the tool's arguments have more than %d bytes", maxArguments)
 	}
 	if _, err := object([]byte(r.Arguments)); err != nil {
 		return fmt.Errorf("the tool's arguments: %w", err)

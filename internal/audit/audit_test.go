@@ -160,7 +160,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"time":"2026-01-02T03:04:05Z","event":"login","by":{"kind":"socket","uid":0,"pid":1},"outcome":"ok"}`))
 	f.Add([]byte(`{"time":"2026-01-02T03:04:05Z","event":"\u202e","outcome":"refused","times":3}`))
 	f.Fuzz(func(t *testing.T, line []byte) {
-		r, err := Parse(line)
+		r, err := parse(line)
 		if err != nil {
 			return
 		}
@@ -171,7 +171,7 @@ func FuzzParse(f *testing.F) {
 		if bytes.ContainsFunc(again, func(r rune) bool { return r < ' ' || r > '~' }) {
 			t.Errorf("not plain: %q", again)
 		}
-		back, err := Parse(again)
+		back, err := parse(again)
 		if err != nil {
 			t.Fatalf("%q: %v", again, err)
 		}

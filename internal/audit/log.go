@@ -239,7 +239,7 @@ func readFile(path string, since time.Time) (list []Record, damaged int, err err
 		if len(lines.Bytes()) == 0 {
 			continue
 		}
-		r, err := Parse(lines.Bytes())
+		r, err := parse(lines.Bytes())
 		if err != nil {
 			damaged++
 		} else if !r.Time.Before(since) {

@@ -131,8 +131,8 @@ func ascii(line []byte) []byte {
 	return out.Bytes()
 }
 
-// Parse parses a line that Marshal wrote, and returns an error for other lines.
-func Parse(line []byte) (r Record, err error) {
+// parse parses a line that Marshal wrote, and returns an error for other lines.
+func parse(line []byte) (r Record, err error) {
 	if len(line) > maxLine {
 		return r, errors.New("read an audit record: it is too long")
 	}

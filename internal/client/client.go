@@ -28,9 +28,9 @@ import (
 // ErrNoServer: no process listens on the server's socket.
 var ErrNoServer = errors.New("no server is running")
 
-// ErrUnanswered: the request was sent, but no answer came, because the server
+// errUnanswered: the request was sent, but no answer came, because the server
 // ended or the client stopped waiting. The server may have done a part of it.
-var ErrUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
+var errUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
 
 const (
 	dialTimeout   = 2 * time.Second
@@ -133,9 +133,9 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
-	err = c.Health(ctx)
+	err = c.health(ctx)
 	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
-		err = c.Health(ctx) // the server was about to end; by now it has, or another runs
+		err = c.health(ctx) // the server was about to end; by now it has, or another runs
 	}
 	if err != nil {
 		c.Close()
@@ -195,8 +195,8 @@ func (c *Client) As(token string) *Client { return &Client{http: c.http, token: 
 // Close closes idle connections.
 func (c *Client) Close() { c.http.CloseIdleConnections() }
 
-// Health returns nil if the server answers.
-func (c *Client) Health(ctx context.Context) error {
+// health returns nil if the server answers.
+func (c *Client) health(ctx context.Context) error {
 	return c.call(ctx, http.MethodGet, "/health", nil, nil)
 }
 
@@ -305,7 +305,7 @@ func Decode(raw []byte, out any) error {
 	return checkIDs(out)
 }
 
-// transportError returns ErrNoServer if no server listens, and ErrUnanswered if a
+// transportError returns ErrNoServer if no server listens, and errUnanswered if a
 // request that may change something was sent. Such a request must not be
 // repeated: the server may have carried it out, and a server that starts anew
 // does not remember requests without an answer.
@@ -314,7 +314,7 @@ func transportError(method, path string, sent bool, err error) error {
 		err = e.Err
 	}
 	if sent {
-		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", ErrUnanswered, err)
+		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", errUnanswered, err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pinned.ErrNotThere) {
 		return ErrNoServer

@@ -62,7 +62,7 @@ func TestProblems(t *testing.T) {
 				w.WriteHeader(tt.status)
 				io.WriteString(w, tt.body)
 			})
-			err := c.Health(t.Context())
+			err := c.health(t.Context())
 			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "\n") {
 				t.Fatalf("got %v, want one line with %q", err, tt.want)
 			}

@@ -84,7 +84,7 @@ func TestServeFileChoosesNoSocket(t *testing.T) {
 	}
 	c := New(elsewhere)
 	defer c.Close()
-	if err := c.Health(t.Context()); err == nil || !strings.Contains(err.Error(), "is writable by others") {
+	if err := c.health(t.Context()); err == nil || !strings.Contains(err.Error(), "is writable by others") {
 		t.Errorf("Health: %v", err)
 	}
 	if said := stop(); said != "" {

@@ -8,11 +8,11 @@ import (
 )
 
 // Budget is a number of bytes, written as "2GiB"; 0, written as "none", keeps
-// nothing, and KeepAll, written as "all", keeps everything.
+// nothing, and one without a limit, written as "all", keeps everything.
 type Budget int64
 
-// KeepAll is the Budget without a limit.
-const KeepAll Budget = -1
+// keepAll is the Budget without a limit.
+const keepAll Budget = -1
 
 // UnmarshalText parses "none", "all", or what ParseBytes parses.
 func (b *Budget) UnmarshalText(text []byte) error {
@@ -20,7 +20,7 @@ func (b *Budget) UnmarshalText(text []byte) error {
 	case "none":
 		*b = 0
 	case "all":
-		*b = KeepAll
+		*b = keepAll
 	default:
 		n, err := ParseBytes(string(text))
 		if err != nil {

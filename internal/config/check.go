@@ -54,7 +54,7 @@ func (d Dirs) Check() error {
 		{private.Dir, d.Sockets(), "XDG_RUNTIME_DIR"},
 		{private.Trusted, d.Config, "XDG_CONFIG_HOME"},
 		{private.Trusted, d.File(), "XDG_CONFIG_HOME"},
-		{private.Trusted, d.TmuxFile(), "XDG_CONFIG_HOME"},
+		{private.Trusted, d.tmuxFile(), "XDG_CONFIG_HOME"},
 	} {
 		err := place.check(place.path)
 		unsafe, is := errors.AsType[*private.UnsafeError](err)

@@ -14,8 +14,8 @@ import (
 	"middleman/internal/tomlfile"
 )
 
-// DefaultListen is the address at which the server listens for browsers.
-const DefaultListen = "127.0.0.1:8091"
+// defaultListen is the address at which the server listens for browsers.
+const defaultListen = "127.0.0.1:8091"
 
 // Config is the content of config.toml, with defaults for what it leaves out.
 type Config struct {
@@ -152,8 +152,8 @@ type Notify struct {
 	Command []string `toml:"command"`
 }
 
-// Check refuses an unknown way, and a command that cannot be meant.
-func (n Notify) Check() error {
+// check refuses an unknown way, and a command that cannot be meant.
+func (n Notify) check() error {
 	switch n.Terminal {
 	case "bell", "osc9", "osc777", "off":
 	default:
@@ -204,7 +204,7 @@ func (d *Duration) UnmarshalText(text []byte) error {
 // Default returns the configuration of a user without a config.toml.
 func Default() Config {
 	return Config{
-		Listen:       DefaultListen,
+		Listen:       defaultListen,
 		Backend:      "auto",
 		BranchPrefix: "middleman",
 		Workspaces:   "data",
@@ -280,13 +280,13 @@ func (c Config) check() error {
 	if c.Setup.Timeout == 0 {
 		return errors.New("setup.timeout is 0: it must be more, such as \"15m\"")
 	}
-	if c.Transcripts.Keep < KeepAll {
+	if c.Transcripts.Keep < keepAll {
 		return fmt.Errorf("transcripts.keep is %d: it must be a size such as \"2GiB\", \"none\" or \"all\"", c.Transcripts.Keep)
 	}
 	if c.Watch.Directories < 0 || c.Watch.PerWorkspace < 0 {
 		return fmt.Errorf("watch.directories is %d and watch.per_workspace %d: they must be 0 (watch none) or more", c.Watch.Directories, c.Watch.PerWorkspace)
 	}
-	if err := c.Notify.Check(); err != nil {
+	if err := c.Notify.check(); err != nil {
 		return err
 	}
 	if err := c.TLS.Check(); err != nil {

@@ -63,7 +63,7 @@ func TestLoad(t *testing.T) {
 		{name: "transcripts", in: "[transcripts]\nkeep = \"500MiB\"", want: func(c *Config) { c.Transcripts.Keep = 500 << 20 }},
 		{name: "transcripts in bytes", in: "[transcripts]\nkeep = 4096", want: func(c *Config) { c.Transcripts.Keep = 4096 }},
 		{name: "no transcripts", in: "[transcripts]\nkeep = \"none\"", want: func(c *Config) { c.Transcripts.Keep = 0 }},
-		{name: "all transcripts", in: "[transcripts]\nkeep = \"all\"", want: func(c *Config) { c.Transcripts.Keep = KeepAll }},
+		{name: "all transcripts", in: "[transcripts]\nkeep = \"all\"", want: func(c *Config) { c.Transcripts.Keep = keepAll }},
 		{name: "some transcripts", in: "[transcripts]\nkeep = \"some\"", wantErr: "want none, all or a size"},
 		{name: "watch", in: "[watch]\ndirectories = 100\nper_workspace = 10", want: func(c *Config) { c.Watch = Watch{Directories: 100, PerWorkspace: 10} }},
 		{name: "watch nothing", in: "[watch]\ndirectories = 0", want: func(c *Config) { c.Watch.Directories = 0 }},

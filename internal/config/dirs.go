@@ -163,5 +163,5 @@ func (d Dirs) Policy() string { return filepath.Join(d.Config, "policy.toml") }
 // SecretFiles returns the directory with a file for each secret that bundles refer to.
 func (d Dirs) SecretFiles() string { return filepath.Join(d.Config, "secrets") }
 
-// TmuxFile returns the user's configuration file for the private tmux server.
-func (d Dirs) TmuxFile() string { return filepath.Join(d.Config, "tmux.conf") }
+// tmuxFile returns the user's configuration file for the private tmux server.
+func (d Dirs) tmuxFile() string { return filepath.Join(d.Config, "tmux.conf") }

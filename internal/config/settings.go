@@ -105,7 +105,7 @@ func (b Budget) MarshalText() ([]byte, error) {
 	switch b {
 	case 0:
 		return []byte("none"), nil
-	case KeepAll:
+	case keepAll:
 		return []byte("all"), nil
 	}
 	for _, unit := range []string{"TiB", "GiB", "MiB", "KiB"} {

@@ -118,7 +118,7 @@ func (m Maker) write(p sandbox.Policy) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	file := m.PolicyFile(p.Session)
+	file := m.policyFile(p.Session)
 	if err := private.MakeDir(filepath.Dir(file)); err != nil {
 		return nil, err
 	}
@@ -128,8 +128,8 @@ func (m Maker) write(p sandbox.Policy) ([]string, error) {
 	return []string{m.Executable, sandbox.Command, "--policy", file, "--digest", p.Digest(), "--"}, nil
 }
 
-// PolicyFile returns the file with the policy of a session.
-func (m Maker) PolicyFile(session string) string {
+// policyFile returns the file with the policy of a session.
+func (m Maker) policyFile(session string) string {
 	return filepath.Join(m.Dirs.Sandbox(session), "policy.json")
 }
 
@@ -148,7 +148,7 @@ func (m Maker) RemoveTemp(session string) error {
 
 // Read returns the policy of a session. The error is fs.ErrNotExist if it has none.
 func (m Maker) Read(session string) (p sandbox.Policy, err error) {
-	raw, err := private.ReadFile(m.PolicyFile(session))
+	raw, err := private.ReadFile(m.policyFile(session))
 	if err == nil {
 		p, err = sandbox.Decode(bytes.NewReader(raw))
 	}

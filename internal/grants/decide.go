@@ -10,10 +10,10 @@ import (
 
 // Names that stand for a rule in a grant.
 const (
-	// BuiltIn decided: the sandbox of that level gives as much to any program.
-	BuiltIn = "built-in"
-	// NoRule of the policy matches.
-	NoRule = "no rule"
+	// builtIn decided: the sandbox of that level gives as much to any program.
+	builtIn = "built-in"
+	// noRule of the policy matches.
+	noRule = "no rule"
 )
 
 // Request is what a launch asks for.
@@ -48,8 +48,8 @@ type Mount struct {
 	Write      bool
 }
 
-// Variable returns the environment variable that has the path of the mount.
-func (m Mount) Variable() string {
+// variable returns the environment variable that has the path of the mount.
+func (m Mount) variable() string {
 	return "MIDDLEMAN_MOUNT_" + strings.ToUpper(strings.NewReplacer("-", "_", ".", "_").Replace(m.Name))
 }
 
@@ -82,13 +82,13 @@ func Decide(p Policy, r Request) (Given, error) {
 	}
 	var failed error
 	for _, d := range r.Asked {
-		rule, action, name := p.rule(r.ID, d.Ref), "", NoRule
+		rule, action, name := p.rule(r.ID, d.Ref), "", noRule
 		if rule != nil {
 			action, name = rule.Action, rule.Name
 		}
 		v := g.decide(d, rule, action, r)
 		if rule == nil && v.result != bundle.Refused {
-			name = BuiltIn
+			name = builtIn
 		}
 		g.Grants = append(g.Grants, bundle.Grant{
 			Asked: d.Ref.String(), Write: d.Write, Optional: d.Optional, Result: v.result, Given: v.given, Rule: name, Reason: v.reason,
@@ -146,7 +146,7 @@ func (g *Given) decide(d bundle.Declaration, rule *Rule, action string, r Reques
 		switch {
 		case open:
 			return unenforced(noSandbox)
-		case action == Deny:
+		case action == deny:
 			return unenforced("a program cannot be kept from running others")
 		}
 		return granted()
@@ -159,9 +159,9 @@ func (g *Given) decide(d bundle.Declaration, rule *Rule, action string, r Reques
 // allowed decides what only a rule gives, and gives whole.
 func allowed(action string) verdict {
 	switch action {
-	case Allow:
+	case allow:
 		return granted()
-	case Deny:
+	case deny:
 		return refused(denied)
 	}
 	return refused(notAllowed)
@@ -169,7 +169,7 @@ func allowed(action string) verdict {
 
 func (g *Given) mount(d bundle.Declaration, rule *Rule, action string, open bool) verdict {
 	v := allowed(action)
-	if action == Narrow {
+	if action == narrow {
 		if v = granted(); d.Write {
 			v = narrowed("read-only")
 		}
@@ -189,20 +189,20 @@ func (g *Given) network(name string, rule *Rule, action string, r Request) verdi
 	isOpen := name == bundle.NetworkOpen
 	anyway := r.Level == sandbox.Workspace && len(r.Hosts) == 0 || slices.Contains(r.Hosts, name) // any session has it here
 	switch {
-	case open && isOpen && (action == "" || action == Allow):
+	case open && isOpen && (action == "" || action == allow):
 		return granted()
 	case open:
 		return unenforced(noSandbox)
-	case name == bundle.NetworkOff && action == Deny:
+	case name == bundle.NetworkOff && action == deny:
 		return refused(denied)
 	case name == bundle.NetworkOff:
 		return granted()
 	}
 	g.Network = true
 	switch {
-	case action == Deny:
+	case action == deny:
 		return refused(denied)
-	case action == Narrow:
+	case action == narrow:
 		return g.narrowHosts(name, rule.Hosts)
 	case isOpen && r.Level == sandbox.Strict:
 		g.addHosts(r.Hosts...)
@@ -265,16 +265,16 @@ func splitPort(entry string) (host, port string) {
 
 func (g *Given) git(name, action string, open bool) verdict {
 	switch {
-	case open && (name != bundle.GitCommit || action == Deny || action == Narrow):
+	case open && (name != bundle.GitCommit || action == deny || action == narrow):
 		return unenforced(noSandbox)
-	case name == bundle.GitReadOnly && action == Deny:
+	case name == bundle.GitReadOnly && action == deny:
 		return unenforced("a program cannot be kept from reading its repository")
 	case name == bundle.GitReadOnly:
 		g.ReadOnlyGit = true
-	case action == Deny:
+	case action == deny:
 		g.ReadOnlyGit = true
 		return refused(denied)
-	case action == Narrow:
+	case action == narrow:
 		g.ReadOnlyGit = true
 		return narrowed(bundle.GitReadOnly)
 	}

@@ -33,7 +33,7 @@ func (g Given) Variables(home string) (entries []string) {
 		if rest, is := strings.CutPrefix(path, "~/"); is {
 			path = filepath.Join(home, rest)
 		}
-		entries = append(entries, m.Variable()+"="+path)
+		entries = append(entries, m.variable()+"="+path)
 	}
 	return entries
 }
@@ -56,7 +56,7 @@ func (g Given) Note() string {
 // the names of the secrets by variable.
 func (r Resolver) Variables(ctx context.Context, secrets map[string]string) (entries []string, err error) {
 	for _, variable := range slices.Sorted(maps.Keys(secrets)) {
-		value, err := r.Secret(ctx, secrets[variable])
+		value, err := r.secret(ctx, secrets[variable])
 		if err != nil {
 			return nil, err
 		}

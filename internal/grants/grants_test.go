@@ -19,10 +19,10 @@ func policyOf(ref bundle.Ref, action string) string {
 		return ""
 	}
 	text := fmt.Sprintf("[[rules]]\nname = \"the rule\"\nkind = %q\nmatch = [\"*\"]\naction = %q\n", ref.Kind, action)
-	if ref.Kind == bundle.Mount && action != Deny {
+	if ref.Kind == bundle.Mount && action != deny {
 		text += "path = \"/srv/cache\"\n"
 	}
-	if ref.Kind == bundle.Network && action == Narrow {
+	if ref.Kind == bundle.Network && action == narrow {
 		text += "hosts = [\"api.example.com\", \"*.other.org\"]\n"
 	}
 	return text
@@ -34,7 +34,7 @@ func policyOf(ref bundle.Ref, action string) string {
 // x a rule that the policy may not have.
 func TestEveryCellOfThePolicy(t *testing.T) {
 	levels := []sandbox.Level{sandbox.None, sandbox.Workspace, sandbox.Strict}
-	actions := []string{"", Allow, Deny, Narrow}
+	actions := []string{"", allow, deny, narrow}
 	cells := 0
 	for _, row := range []struct {
 		asked string
@@ -65,7 +65,7 @@ func TestEveryCellOfThePolicy(t *testing.T) {
 			for a, action := range actions {
 				cells++
 				name := fmt.Sprintf("%s write %v, %q, %s", row.asked, row.write, action, level)
-				p, err := Parse([]byte(policyOf(ref, action)))
+				p, err := parse([]byte(policyOf(ref, action)))
 				want := row.want[l][a]
 				if want == 'x' {
 					if err == nil {
@@ -89,7 +89,7 @@ func TestEveryCellOfThePolicy(t *testing.T) {
 				}
 				checkGiven(t, name, given, row.write)
 				g := given.Grants[0]
-				if rule := map[bool]string{true: "the rule", false: map[bool]string{true: NoRule, false: BuiltIn}[g.Result == bundle.Refused]}[action != ""]; g.Rule != rule {
+				if rule := map[bool]string{true: "the rule", false: map[bool]string{true: noRule, false: builtIn}[g.Result == bundle.Refused]}[action != ""]; g.Rule != rule {
 					t.Errorf("%s: rule %q, want %q", name, g.Rule, rule)
 				}
 			}
@@ -127,7 +127,7 @@ func checkGiven(t *testing.T, name string, g Given, write bool) {
 
 // The first rule that matches counts, and only for its bundles.
 func TestOrderOfRules(t *testing.T) {
-	p, err := Parse([]byte(`
+	p, err := parse([]byte(`
 [[rules]]
 name = "not for others"
 kind = "mount-grant"
@@ -215,7 +215,7 @@ func TestPolicyThatCannotBeMeant(t *testing.T) {
 		"[[rules]]\nname = \"built-in\"\nkind = \"git-policy\"\nmatch = [\"*\"]\naction = \"deny\"\n":   "name:",
 		"[secrets]\ncommand = [\"pass\", \"{name}\"]\n":                                                 "absolute path", "[secrets]\ncommand = [\"/bin/pass\"]\n": "{name}", "x": "line 1",
 	} {
-		if _, err := Parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := parse([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s\n%v, want %s", text, err, want)
 		}
 	}
@@ -226,7 +226,7 @@ func TestPolicyFile(t *testing.T) {
 	if p, err := Load(file); err != nil || len(p.Rules) != 0 {
 		t.Errorf("%+v, %v", p, err)
 	}
-	text := policyOf(bundle.Ref{Kind: bundle.Git}, Deny)
+	text := policyOf(bundle.Ref{Kind: bundle.Git}, deny)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -237,12 +237,12 @@ func TestPolicyFile(t *testing.T) {
 
 func FuzzParse(f *testing.F) {
 	for _, kind := range bundle.Kinds {
-		for _, action := range []string{Allow, Deny, Narrow} {
+		for _, action := range []string{allow, deny, narrow} {
 			f.Add([]byte(policyOf(bundle.Ref{Kind: kind}, action)))
 		}
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		p, err := Parse(raw)
+		p, err := parse(raw)
 		if err != nil {
 			return
 		}

@@ -22,9 +22,9 @@ import (
 
 // Actions of a rule.
 const (
-	Allow  = "allow"
-	Deny   = "deny"
-	Narrow = "narrow" // give less: a mount to read alone, some hosts, git without commits
+	allow  = "allow"
+	deny   = "deny"
+	narrow = "narrow" // give less: a mount to read alone, some hosts, git without commits
 )
 
 // Limits of a policy.
@@ -70,7 +70,7 @@ func Load(file string) (Policy, error) {
 	}
 	var p Policy
 	if err == nil {
-		p, err = Parse(raw)
+		p, err = parse(raw)
 	}
 	if err != nil {
 		return Policy{}, fmt.Errorf("read the policy of this host, policy.toml: %w", err)
@@ -78,8 +78,8 @@ func Load(file string) (Policy, error) {
 	return p, nil
 }
 
-// Parse reads a policy, and refuses what cannot be meant.
-func Parse(raw []byte) (p Policy, err error) {
+// parse reads a policy, and refuses what cannot be meant.
+func parse(raw []byte) (p Policy, err error) {
 	if len(raw) > maxPolicy {
 		return p, fmt.Errorf("it has more than %d bytes", maxPolicy)
 	}
@@ -99,21 +99,21 @@ func Parse(raw []byte) (p Policy, err error) {
 
 func (r Rule) check() error {
 	switch {
-	case strings.TrimSpace(r.Name) == "" || r.Name == BuiltIn || r.Name == NoRule:
+	case strings.TrimSpace(r.Name) == "" || r.Name == builtIn || r.Name == noRule:
 		return fmt.Errorf("name: give it one of its own, which sessions show, and not %q", r.Name)
 	case !slices.Contains(bundle.Kinds, r.Kind):
 		return fmt.Errorf("kind is %q: it must be one of %s", r.Kind, strings.Join(bundle.Kinds, ", "))
 	case len(r.Match) == 0:
 		return errors.New(`match is missing: list what the rule applies to, or "*"`)
-	case r.Action != Allow && r.Action != Deny && r.Action != Narrow:
-		return fmt.Errorf("action is %q: it must be %s, %s or %s", r.Action, Allow, Deny, Narrow)
-	case r.Action == Narrow && !slices.Contains([]string{bundle.Mount, bundle.Network, bundle.Git}, r.Kind):
+	case r.Action != allow && r.Action != deny && r.Action != narrow:
+		return fmt.Errorf("action is %q: it must be %s, %s or %s", r.Action, allow, deny, narrow)
+	case r.Action == narrow && !slices.Contains([]string{bundle.Mount, bundle.Network, bundle.Git}, r.Kind):
 		return fmt.Errorf("action is narrow: a %s cannot be given in part", r.Kind)
-	case (r.Path != "") != (r.Kind == bundle.Mount && r.Action != Deny):
+	case (r.Path != "") != (r.Kind == bundle.Mount && r.Action != deny):
 		return fmt.Errorf("path: a %s that is not denied has it, and nothing else does", bundle.Mount)
 	case r.Path != "" && !agent.IsPlace(r.Path):
 		return fmt.Errorf("path is %q: it must be an absolute path, or begin with ~/", r.Path)
-	case (len(r.Hosts) > 0) != (r.Kind == bundle.Network && r.Action == Narrow):
+	case (len(r.Hosts) > 0) != (r.Kind == bundle.Network && r.Action == narrow):
 		return fmt.Errorf("hosts: a %s with the action narrow has them, and nothing else does", bundle.Network)
 	}
 	if _, err := egress.Parse(r.Hosts); err != nil {

@@ -31,10 +31,10 @@ type Resolver struct {
 	Environ []string
 }
 
-// Secret returns the value of a secret: the content of its file without the line break
+// secret returns the value of a secret: the content of its file without the line break
 // at its end, or what the command prints. The error has neither a part of the value nor
 // a path; its kind is ErrSecret.
-func (r Resolver) Secret(ctx context.Context, name string) (string, error) {
+func (r Resolver) secret(ctx context.Context, name string) (string, error) {
 	value, err := r.file(name)
 	if errors.Is(err, fs.ErrNotExist) && len(r.Command) > 0 {
 		value, err = r.run(ctx, name)

@@ -45,7 +45,7 @@ func TestSecret(t *testing.T) {
 		{"shared", nil, "", "0600"}, {"shared", command, "", "0600"}, {"written", nil, "", "nobody else can write"}, {"link", nil, "", "cannot be used"}, {"empty", nil, "", "empty"}, {"nul", nil, "", "NUL"},
 		{"large", nil, "", "larger than"}, {"none", nil, "", "no file secrets/none"}, {"none", command, "", "failed: exit status 3"}, {"many", command, "", "failed"}, {"none", []string{"/nonexistent", "{name}"}, "", "failed"},
 	} {
-		got, err := Resolver{Dir: dir, Command: tt.command}.Secret(t.Context(), tt.name)
+		got, err := Resolver{Dir: dir, Command: tt.command}.secret(t.Context(), tt.name)
 		if got != tt.want || (err != nil) != (tt.problem != "") {
 			t.Errorf("%s: %q, %v", tt.name, got, err)
 		}

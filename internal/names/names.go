@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// NoRepository is the repository's name in the label of a workspace that is in
+// noRepository is the repository's name in the label of a workspace that is in
 // none.
-const NoRepository = "directory"
+const noRepository = "directory"
 
 // Workspace is what a Set knows of a workspace.
 type Workspace struct {
@@ -182,7 +182,7 @@ func (s Set) begins(path, text string) bool {
 // nameRepositories gives each path the shortest ending that no other path has,
 // or if there is none the whole path.
 func nameRepositories(paths map[string]bool) map[string]string {
-	count := map[string]int{NoRepository: 1}
+	count := map[string]int{noRepository: 1}
 	for path := range paths {
 		for n := 1; n <= parts(path); n++ {
 			count[ending(path, n)]++
@@ -218,7 +218,7 @@ func parts(path string) int { return strings.Count(trimmed(path), "/") + 1 }
 // ending returns the last n parts of a repository's path.
 func ending(path string, n int) string {
 	if path == "" {
-		return NoRepository
+		return noRepository
 	}
 	list := strings.Split(trimmed(path), "/")
 	return strings.Join(list[max(0, len(list)-n):], "/")

@@ -153,10 +153,6 @@ func (f *File) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	return err
 }
 
-// Descriptor returns the descriptor. It is open from the caller's Acquire to
-// its Release.
-func (f *File) Descriptor() int { return f.fd }
-
 // WriteNow writes as much of p as f takes without waiting, and returns how
 // much. The caller must have called Acquire.
 func (f *File) WriteNow(p []byte) (int, error) { return writeFD(f.fd, p) }

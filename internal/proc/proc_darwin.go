@@ -56,10 +56,10 @@ func Find(pid int) (p Process, ok bool) {
 // hasEnv returns false and sure: this system does not show environments.
 func hasEnv(Process, string) (has, sure bool) { return false, true }
 
-// Signal sends sig to p. If p has ended, which it sees by the start time, the
+// signal sends sig to p. If p has ended, which it sees by the start time, the
 // error is ESRCH. The pid may be reused between the check and the signal.
-func Signal(p Process, sig unix.Signal) error {
-	if now, ok := Find(p.PID); !ok || now.ID() != p.ID() {
+func signal(p Process, sig unix.Signal) error {
+	if now, ok := Find(p.PID); !ok || now.identity() != p.identity() {
 		return unix.ESRCH
 	}
 	return unix.Kill(p.PID, sig)

@@ -139,7 +139,7 @@ func hasEnv(p Process, entry string) (has, sure bool) {
 			return false, true
 		}
 		now, ok := Find(p.PID)
-		return false, !ok || now.ID() != p.ID() || now.Dead // it has ended
+		return false, !ok || now.identity() != p.identity() || now.Dead // it has ended
 	}
 	return hasEntry(environ, entry), true
 }
@@ -191,10 +191,10 @@ func (p Process) age() time.Duration {
 	return time.Duration(now.Nano()) - time.Duration(p.Start)*ticks
 }
 
-// Signal sends sig to p. If p has ended, the error is ESRCH, also if another
+// signal sends sig to p. If p has ended, the error is ESRCH, also if another
 // process has its pid by now: Signal opens the process by its pid (pidfd_open(2)),
 // then checks that it is p, and signals by the descriptor.
-func Signal(p Process, sig unix.Signal) error {
+func signal(p Process, sig unix.Signal) error {
 	return signalHeld(p, sig, 0)
 }
 

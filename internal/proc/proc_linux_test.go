@@ -25,7 +25,7 @@ func TestSignalVerifiesIdentity(t *testing.T) {
 	earlier := p
 	earlier.Start-- // what had the pid before
 	for _, sig := range []unix.Signal{unix.SIGKILL, unix.SIGSTOP} {
-		if err := Signal(earlier, sig); !errors.Is(err, unix.ESRCH) {
+		if err := signal(earlier, sig); !errors.Is(err, unix.ESRCH) {
 			t.Errorf("%v to a process that is gone: %v, want %v", sig, err, unix.ESRCH)
 		}
 	}
@@ -33,14 +33,14 @@ func TestSignalVerifiesIdentity(t *testing.T) {
 	if now, ok := Find(p.PID); !ok || now.Dead {
 		t.Error("whoever has the pid now was signalled")
 	}
-	if err := Signal(p, unix.SIGKILL); err != nil {
+	if err := signal(p, unix.SIGKILL); err != nil {
 		t.Error(err)
 	}
 	var status *exec.ExitError
 	if err := cmd.Wait(); !errors.As(err, &status) || status.Sys().(syscall.WaitStatus).Signal() != unix.SIGKILL {
 		t.Errorf("the process itself: %v, want it killed", err)
 	}
-	if err := Signal(p, unix.SIGKILL); !errors.Is(err, unix.ESRCH) {
+	if err := signal(p, unix.SIGKILL); !errors.Is(err, unix.ESRCH) {
 		t.Errorf("after its end: %v, want %v", err, unix.ESRCH)
 	}
 }

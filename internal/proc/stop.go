@@ -67,7 +67,7 @@ type Stop struct {
 	look func() ([]Process, error)
 	// asked, frozen and refused are the processes that were sent the signals of
 	// Ask, that were stopped, and that may not be signalled.
-	asked, frozen, refused map[ID]bool
+	asked, frozen, refused map[identity]bool
 }
 
 // NewStop returns a stop of the processes that look returns. look must list
@@ -75,7 +75,7 @@ type Stop struct {
 func NewStop(look func() ([]Process, error)) *Stop {
 	return &Stop{
 		Unsure: func() bool { return false }, Orphans: func() uint64 { return 0 }, Log: func(error) {},
-		look: look, asked: make(map[ID]bool), frozen: make(map[ID]bool), refused: make(map[ID]bool),
+		look: look, asked: make(map[identity]bool), frozen: make(map[identity]bool), refused: make(map[identity]bool),
 	}
 }
 
@@ -96,12 +96,12 @@ func (s *Stop) Ask(deadline time.Time, signals func(Process) []unix.Signal) (end
 			here[p.PID] = true
 			toSend := signals(p)
 			left = left || toSend != nil
-			if p.Dead || s.asked[p.ID()] || !first && here[p.Parent] {
+			if p.Dead || s.asked[p.identity()] || !first && here[p.Parent] {
 				continue
 			}
 			for _, sig := range toSend {
-				s.asked[p.ID()] = true
-				_ = Signal(p, sig) // it has ended, or Kill will meet the error again
+				s.asked[p.identity()] = true
+				_ = signal(p, sig) // it has ended, or Kill will meet the error again
 			}
 		}
 		fault.Here("stop/signalled")
@@ -170,14 +170,14 @@ func (s *Stop) unreaped(found []Process) bool {
 func (s *Stop) stopNew(found []Process) (any bool) {
 	groups := make(map[int]bool)
 	for _, p := range found {
-		if p.Dead || s.frozen[p.ID()] {
+		if p.Dead || s.frozen[p.identity()] {
 			continue
 		}
 		if s.Group != nil && !groups[p.Group] {
 			groups[p.Group] = true
 			s.Group(p)
 		}
-		s.frozen[p.ID()] = true
+		s.frozen[p.identity()] = true
 		any = s.signal(p, unix.SIGSTOP) || any
 	}
 	return any
@@ -185,16 +185,16 @@ func (s *Stop) stopNew(found []Process) (any bool) {
 
 // signal sends sig to p, and reports false if that was ever refused (EPERM).
 func (s *Stop) signal(p Process, sig unix.Signal) bool {
-	if errors.Is(Signal(p, sig), unix.EPERM) {
-		s.refused[p.ID()] = true
+	if errors.Is(signal(p, sig), unix.EPERM) {
+		s.refused[p.identity()] = true
 	}
-	return !s.refused[p.ID()]
+	return !s.refused[p.identity()]
 }
 
 // onlyRefused reports whether all processes of found that are not dead may not be
 // signalled.
 func (s *Stop) onlyRefused(found []Process) bool {
-	return !slices.ContainsFunc(found, func(p Process) bool { return !p.Dead && !s.refused[p.ID()] })
+	return !slices.ContainsFunc(found, func(p Process) bool { return !p.Dead && !s.refused[p.identity()] })
 }
 
 // pause waits before the next look, longer if the last one, which began at began,

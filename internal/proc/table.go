@@ -24,13 +24,13 @@ type Process struct {
 	childFaults uint64
 }
 
-// ID identifies a process among all that ever have its pid.
-type ID struct {
+// identity identifies a process among all that ever have its pid.
+type identity struct {
 	pid   int
 	start uint64
 }
 
-func (p Process) ID() ID { return ID{p.PID, p.Start} }
+func (p Process) identity() identity { return identity{p.PID, p.Start} }
 
 // Parent returns the pid of a process's parent, 0 if there is no such process.
 func Parent(pid int) int {

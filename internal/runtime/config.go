@@ -35,8 +35,8 @@ var (
 	userForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9_.-]*$`) })
 )
 
-// CheckName returns an error if name cannot be the name of a runtime.
-func CheckName(name string) error {
+// checkName returns an error if name cannot be the name of a runtime.
+func checkName(name string) error {
 	if !nameForm().MatchString(name) {
 		return fmt.Errorf("%q cannot name a runtime: use 2 to 32 lower-case letters, digits and dashes", name)
 	}
@@ -54,7 +54,7 @@ func Split(text string) (runtime, target string) {
 
 // Check returns an error that names the part that is not valid, or nil.
 func (c Config) Check() error {
-	if err := CheckName(c.Name); err != nil {
+	if err := checkName(c.Name); err != nil {
 		return err
 	}
 	u, err := c.url()

@@ -17,9 +17,9 @@ import (
 	"middleman/internal/private"
 )
 
-// Dialer makes connections to one remote. Its methods are safe for concurrent
+// dialer makes connections to one remote. Its methods are safe for concurrent
 // use.
-type Dialer interface {
+type dialer interface {
 	// Dial returns a connection that speaks HTTP with the remote's API. It returns
 	// within connectTimeout. An error is an *Error where the reason is known.
 	Dial(ctx context.Context) (net.Conn, error)
@@ -40,7 +40,7 @@ const (
 
 // newDialer returns the dialer for a configuration that Check accepts. ssh is the
 // program for ssh addresses.
-func newDialer(c Config, ssh string) (Dialer, error) {
+func newDialer(c Config, ssh string) (dialer, error) {
 	u, err := c.url()
 	if err != nil {
 		return nil, err

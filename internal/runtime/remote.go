@@ -35,7 +35,7 @@ const (
 // of calls are *Error, *Refusal, or the caller's own end of the context.
 type Remote struct {
 	config    Config
-	dialer    Dialer
+	dialer    dialer
 	transport *http.Transport
 	log       *slog.Logger
 	changed   func(Config, Status)
@@ -57,7 +57,7 @@ type Remote struct {
 
 // newRemote returns a remote. changed is called, with a lock held, when its state or
 // its reason has changed.
-func newRemote(c Config, d Dialer, log *slog.Logger, changed func(Config, Status)) *Remote {
+func newRemote(c Config, d dialer, log *slog.Logger, changed func(Config, Status)) *Remote {
 	r := &Remote{config: c, dialer: d, log: log, changed: changed, patience: checkTimeout, left: map[string]time.Time{}}
 	r.status = Status{State: Unknown, Since: time.Now().UTC()}
 	r.transport = &http.Transport{

@@ -55,13 +55,6 @@ func errLoginOver() *Problem {
 		"this browser's login has ended: get a new link with `middleman open`")
 }
 
-// LoginLink returns a link that logs one browser in, once, within ten minutes.
-// It returns an error before Serve was called.
-func (s *Server) LoginLink(ctx context.Context) (string, error) {
-	link, _, err := s.newLink(ctx, 0)
-	return link, err
-}
-
 // newLink returns a login link and its secret. forwarded is the port at which the
 // browser reaches the server, 0 for the server's own.
 func (s *Server) newLink(ctx context.Context, forwarded int) (link, secret string, err error) {

@@ -25,43 +25,43 @@ var (
 	ErrKeyBusy = errors.New("request with this idempotency key is in progress")
 )
 
-// NewerError is the error of opening a database that a newer version of
+// newerError is the error of opening a database that a newer version of
 // middleman has migrated. The file was not changed.
-type NewerError struct {
+type newerError struct {
 	Path         string
 	Found, Known int64
 }
 
-func (e *NewerError) Error() string {
+func (e *newerError) Error() string {
 	return fmt.Sprintf("database %s has schema %d, this version of middleman knows up to %d: "+
 		"use the newer version, or restore a backup from the same directory", e.Path, e.Found, e.Known)
 }
 
-// OlderError is the error of opening, for reading only, a database that the
+// olderError is the error of opening, for reading only, a database that the
 // server has yet to migrate when it starts.
-type OlderError struct {
+type olderError struct {
 	Path         string
 	Found, Known int64
 }
 
-func (e *OlderError) Error() string {
+func (e *olderError) Error() string {
 	return fmt.Sprintf("database %s has schema %d, this version of middleman needs %d: "+
 		"start the server once, it migrates", e.Path, e.Found, e.Known)
 }
 
-// DamagedError is the error of opening a file that is no sound database of
+// damagedError is the error of opening a file that is no sound database of
 // middleman's. The file was not changed.
-type DamagedError struct {
+type damagedError struct {
 	Path string
 	Err  error
 }
 
-func (e *DamagedError) Error() string {
+func (e *damagedError) Error() string {
 	return fmt.Sprintf("database %s is damaged or not middleman's (%v): move it away, with its -wal and -shm, "+
 		"or restore a backup from the same directory; sessions and worktrees on disk are not touched", e.Path, e.Err)
 }
 
-func (e *DamagedError) Unwrap() error { return e.Err }
+func (e *damagedError) Unwrap() error { return e.Err }
 
 // resultCode returns SQLite's extended result code in err, or 0.
 func resultCode(err error) int {

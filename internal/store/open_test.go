@@ -49,7 +49,7 @@ func TestNewerDatabase(t *testing.T) {
 	must(t, err)
 	must(t, s.Close())
 	refused(t, path, func(err error) {
-		var newer *NewerError
+		var newer *newerError
 		if !errors.As(err, &newer) || newer.Path != path || newer.Found != 9999 || newer.Known < 1 || newer.Known > 100 {
 			t.Errorf("error %v", err)
 		}
@@ -80,7 +80,7 @@ func TestDamagedDatabase(t *testing.T) {
 			must(t, s.Close())
 			tt.spoil(path)
 			refused(t, path, func(err error) {
-				var damaged *DamagedError
+				var damaged *damagedError
 				if !errors.As(err, &damaged) || damaged.Path != path || strings.Contains(err.Error(), "\n") {
 					t.Errorf("error %v", err)
 				}
@@ -103,7 +103,7 @@ func TestDamagedRowsAreSeenByTheServer(t *testing.T) {
 	must(t, s.Close())
 	overwrite(t, path, 4096, 4096)
 	_, err = Open(ctx, path)
-	var damaged *DamagedError
+	var damaged *damagedError
 	if !errors.As(err, &damaged) {
 		t.Errorf("error %v", err)
 	}
@@ -194,7 +194,7 @@ func TestMigrationKeepsBackups(t *testing.T) {
 		t.Errorf("the newest backup has schema %d, %v, want %d", version, err, want)
 	}
 	refused(t, got[0], func(err error) { // newer than what this version knows
-		var newer *NewerError
+		var newer *newerError
 		if !errors.As(err, &newer) {
 			t.Errorf("error %v", err)
 		}
@@ -221,7 +221,7 @@ func TestOlderDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "middleman.db")
 	must(t, os.WriteFile(path, nil, 0o600))
 	_, err := OpenReadOnly(ctx, path)
-	var older *OlderError
+	var older *olderError
 	if !errors.As(err, &older) || older.Path != path {
 		t.Errorf("error %v", err)
 	}

@@ -10,8 +10,8 @@ import (
 
 // Limits of a page.
 const (
-	DefaultLimit = 100
-	MaxLimit     = 500
+	defaultLimit = 100
+	maxLimit     = 500
 )
 
 // Page selects a part of a list. Lists are in the order of creation (deleted
@@ -20,8 +20,8 @@ const (
 type Page struct {
 	// Cursor is the next of the previous page, or "" for the first page.
 	Cursor string
-	// Limit is the largest number of rows. 0 means DefaultLimit, more than
-	// MaxLimit means MaxLimit, and a negative value means all.
+	// Limit is the largest number of rows. 0 means 100, more than 500
+	// means 500, and a negative value means all.
 	Limit int
 }
 
@@ -31,9 +31,9 @@ func (p Page) limit() int {
 	case p.Limit < 0:
 		return -1
 	case p.Limit == 0:
-		return DefaultLimit
+		return defaultLimit
 	}
-	return min(p.Limit, MaxLimit)
+	return min(p.Limit, maxLimit)
 }
 
 // sqlLimit returns the LIMIT for SQL: one row more than the page, which tells

@@ -38,8 +38,8 @@ type Store struct {
 
 // Open opens the database at path for the server; only one process may. It makes
 // a missing file (0600, in a 0700 directory), and migrates an old one after it
-// has written a backup beside it. If the error is a *NewerError or a
-// *DamagedError, nothing was changed. The caller closes the store.
+// has written a backup beside it. If a newer version has migrated
+// it, or if it is damaged, nothing is changed. The caller closes the store.
 func Open(ctx context.Context, path string) (*Store, error) {
 	migrations, err := migrationFS()
 	if err != nil {
@@ -61,7 +61,7 @@ func openWith(ctx context.Context, path string, migrations fs.FS) (*Store, error
 		return nil, err
 	}
 	if found > known {
-		return nil, &NewerError{Path: path, Found: found, Known: known}
+		return nil, &newerError{Path: path, Found: found, Known: known}
 	}
 	s, err := connect(path)
 	if err != nil {
@@ -74,9 +74,9 @@ func openWith(ctx context.Context, path string, migrations fs.FS) (*Store, error
 }
 
 // OpenReadOnly opens the database at path for reading, whether a server runs or
-// not. It never migrates. The error is fs.ErrNotExist for a missing file, an
-// *OlderError for an older schema, a *NewerError for a newer one, and a
-// *DamagedError for a damaged file. The caller closes the store.
+// not. It never migrates. The error is fs.ErrNotExist for a missing file, and
+// says what to do about an older or newer schema and about a damaged file. The
+// caller closes the store.
 func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	migrations, err := migrationFS()
 	if err != nil {
@@ -97,9 +97,9 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	case err != nil:
 		return nil, err
 	case found > known:
-		return nil, &NewerError{Path: path, Found: found, Known: known}
+		return nil, &newerError{Path: path, Found: found, Known: known}
 	case found < known:
-		return nil, &OlderError{Path: path, Found: found, Known: known}
+		return nil, &olderError{Path: path, Found: found, Known: known}
 	}
 	db, err := openDB(path, readOnly, readers)
 	if err != nil {
@@ -107,9 +107,6 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	}
 	return &Store{path: path, write: db, read: db}, nil
 }
-
-// Path returns the path of the database file.
-func (s *Store) Path() string { return s.path }
 
 // Close closes the database. No other method may run meanwhile, or be called
 // afterwards.
@@ -245,7 +242,7 @@ func inspect(ctx context.Context, path string, thorough bool) (version int64, er
 	}
 	if n := info.Size(); n > 0 && n < minPage {
 		// SQLite takes so short a file for an empty database and overwrites it.
-		return 0, &DamagedError{Path: path, Err: fmt.Errorf("it has %d bytes", n)}
+		return 0, &damagedError{Path: path, Err: fmt.Errorf("it has %d bytes", n)}
 	}
 	db, err := openDB(path, readOnly, 1)
 	if err != nil {
@@ -257,7 +254,7 @@ func inspect(ctx context.Context, path string, thorough bool) (version int64, er
 		err = quickCheck(ctx, db)
 	}
 	if isDamage(err) || errors.Is(err, errForeign) {
-		return 0, &DamagedError{Path: path, Err: err}
+		return 0, &damagedError{Path: path, Err: err}
 	}
 	if err != nil {
 		return 0, fmt.Errorf("read database %s: %w", path, err)

@@ -12,9 +12,9 @@ import (
 	"middleman/terminal"
 )
 
-// MaxHits limits the lines that Find returns of one session to those printed
+// maxHits limits the lines that Find returns of one session to those printed
 // last.
-const MaxHits = 1000
+const maxHits = 1000
 
 // Query says which lines to find.
 type Query struct {
@@ -67,7 +67,7 @@ func Find(ctx context.Context, s terminal.Session, match func(line []byte) bool)
 		return nil, err
 	}
 	byLine := map[string]*Hit{}
-	lines := NewLines(from, func(offset uint64, line []byte) {
+	lines := newLines(from, func(offset uint64, line []byte) {
 		if !match(line) {
 			return
 		}
@@ -83,7 +83,7 @@ func Find(ctx context.Context, s terminal.Session, match func(line []byte) bool)
 	err = (&Stream{
 		Session: s, From: from,
 		Write:   func(p []byte) error { _, err := lines.Write(p); return err },
-		Missing: func(_, to uint64) { lines.Skip(to) },
+		Missing: func(_, to uint64) { lines.skip(to) },
 	}).Copy(ctx)
 	lines.Flush()
 	var all []Hit
@@ -91,13 +91,13 @@ func Find(ctx context.Context, s terminal.Session, match func(line []byte) bool)
 		all = append(all, *hit)
 	}
 	slices.SortFunc(all, func(a, b Hit) int { return cmp.Compare(a.Offset, b.Offset) })
-	return all[max(0, len(all)-MaxHits):], err
+	return all[max(0, len(all)-maxHits):], err
 }
 
-// forgetOldest limits the size of byLine: at twice MaxHits it keeps the lines
+// forgetOldest limits the size of byLine: at twice maxHits it keeps the lines
 // that were printed last.
 func forgetOldest(byLine map[string]*Hit) {
-	if len(byLine) < 2*MaxHits {
+	if len(byLine) < 2*maxHits {
 		return
 	}
 	offsets := make([]uint64, 0, len(byLine))
@@ -105,7 +105,7 @@ func forgetOldest(byLine map[string]*Hit) {
 		offsets = append(offsets, hit.Offset)
 	}
 	slices.Sort(offsets)
-	from := offsets[MaxHits]
+	from := offsets[maxHits]
 	for line, hit := range byLine {
 		if hit.Offset < from {
 			delete(byLine, line)

@@ -9,11 +9,11 @@ import (
 // maxLine is the length in bytes at which a long line is cut.
 const maxLine = 64 << 10
 
-// Lines cuts terminal output into lines of text, as far as the bytes tell
+// lines cuts terminal output into lines of text, as far as the bytes tell
 // without a screen. A line ends at a line feed, at a carriage return, and where
 // the cursor moves to another line. Control sequences are removed; one that
 // moves along the line becomes a blank.
-type Lines struct {
+type lines struct {
 	each  func(offset uint64, line []byte)
 	split escape.Splitter
 	pos   uint64 // offset after the bytes taken in
@@ -21,34 +21,34 @@ type Lines struct {
 	line  []byte
 }
 
-// NewLines returns a writer for a session's output, which begins at offset. It
+// newLines returns a writer for a session's output, which begins at offset. It
 // calls each for every line that is not blank, with the offset where that
 // begins. The line is valid during the call.
-func NewLines(offset uint64, each func(offset uint64, line []byte)) *Lines {
-	l := &Lines{each: each, pos: offset, from: offset}
+func newLines(offset uint64, each func(offset uint64, line []byte)) *lines {
+	l := &lines{each: each, pos: offset, from: offset}
 	l.split.Text, l.split.Sequence = l.text, l.sequence
 	return l
 }
 
 // Write takes output. It never fails.
-func (l *Lines) Write(p []byte) (int, error) {
+func (l *lines) Write(p []byte) (int, error) {
 	l.split.Write(p)
 	return len(p), nil
 }
 
-// Skip continues at a later offset; the output in between is missing.
-func (l *Lines) Skip(to uint64) {
+// skip continues at a later offset; the output in between is missing.
+func (l *lines) skip(to uint64) {
 	l.Flush()
 	l.pos, l.from = to, to
 }
 
 // Flush passes on the last line, which has no end yet.
-func (l *Lines) Flush() {
+func (l *lines) Flush() {
 	l.split.Flush()
 	l.end()
 }
 
-func (l *Lines) text(p []byte) {
+func (l *lines) text(p []byte) {
 	for _, b := range p {
 		l.pos++
 		switch {
@@ -62,7 +62,7 @@ func (l *Lines) text(p []byte) {
 	}
 }
 
-func (l *Lines) sequence(p []byte, whole bool) {
+func (l *lines) sequence(p []byte, whole bool) {
 	l.pos += uint64(len(p))
 	if !whole || len(p) < 2 {
 		return
@@ -78,14 +78,14 @@ func (l *Lines) sequence(p []byte, whole bool) {
 	}
 }
 
-func (l *Lines) add(b byte) {
+func (l *lines) add(b byte) {
 	if len(l.line) == maxLine {
 		l.end()
 	}
 	l.line = append(l.line, b)
 }
 
-func (l *Lines) end() {
+func (l *lines) end() {
 	if line := bytes.TrimSpace(l.line); len(line) > 0 {
 		l.each(l.from, line)
 	}

@@ -26,7 +26,7 @@ func TestLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			for size := 1; size <= len(tt.in); size++ {
 				var got []string
-				l := NewLines(0, func(offset uint64, line []byte) { got = append(got, fmt.Sprintf("%d:%s", offset, line)) })
+				l := newLines(0, func(offset uint64, line []byte) { got = append(got, fmt.Sprintf("%d:%s", offset, line)) })
 				for p := range slices.Chunk([]byte(tt.in), size) {
 					if n, err := l.Write(p); n != len(p) || err != nil {
 						t.Fatal(n, err)
@@ -43,9 +43,9 @@ func TestLines(t *testing.T) {
 
 func TestLinesGoOnAfterAGap(t *testing.T) {
 	var got []string
-	l := NewLines(100, func(offset uint64, line []byte) { got = append(got, fmt.Sprintf("%d:%s", offset, line)) })
+	l := newLines(100, func(offset uint64, line []byte) { got = append(got, fmt.Sprintf("%d:%s", offset, line)) })
 	l.Write([]byte("before"))
-	l.Skip(500)
+	l.skip(500)
 	l.Write([]byte("after\n"))
 	if want := []string{"100:before", "500:after"}; !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
@@ -54,7 +54,7 @@ func TestLinesGoOnAfterAGap(t *testing.T) {
 
 func TestALineIsBounded(t *testing.T) {
 	n := 0
-	l := NewLines(0, func(_ uint64, line []byte) { n += len(line) })
+	l := newLines(0, func(_ uint64, line []byte) { n += len(line) })
 	for range 10 {
 		l.Write(make([]byte, 0))
 		l.Write([]byte(fmt.Sprintf("%0*d", maxLine, 7)))

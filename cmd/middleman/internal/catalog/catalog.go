@@ -406,7 +406,7 @@ func (l List) SessionsOf(w api.Workspace) []api.Session {
 
 // Session finds the session that a TARGET means: WORKSPACE, WORKSPACE/SESSION
 // or a session id. WORKSPACE means its only live session, or if none is live
-// its only session. If several are live the error is a *SeveralError.
+// its only session. If several are live the error names them.
 func (l List) Session(target string) (api.Session, error) {
 	for _, s := range l.Sessions {
 		if s.ID == target {
@@ -449,7 +449,7 @@ func (l List) Session(target string) (api.Session, error) {
 	case len(live) == 0:
 		return api.Session{}, fmt.Errorf("workspace %s has several ended sessions%s", w.Label, naming(all))
 	}
-	return api.Session{}, &SeveralError{w, live}
+	return api.Session{}, &severalError{w, live}
 }
 
 // naming lists the possible names of sessions, as the end of an error message.

@@ -87,7 +87,7 @@ func FindToAttach(ctx context.Context, c *cli.CLI, arg string) (t Target, others
 		return t, nil, err
 	}
 	t, err = Find(ctx, c, arg)
-	if several, ok := errors.AsType[*SeveralError](err); ok {
+	if several, ok := errors.AsType[*severalError](err); ok {
 		s, others := several.lastUsed(ids)
 		t, err = Direct(c, s)
 		return t, others, err
@@ -99,7 +99,7 @@ func FindToAttach(ctx context.Context, c *cli.CLI, arg string) (t Target, others
 // a shell, else the first. It returns false if none is live.
 func LastUsed(c *cli.CLI, list List, w api.Workspace) (s api.Session, others []api.Session, ok bool, err error) {
 	ids, err := recent(c.Dirs.Attached())
-	several := &SeveralError{w, live(list.SessionsOf(w))}
+	several := &severalError{w, live(list.SessionsOf(w))}
 	if err != nil || len(several.Live) == 0 {
 		return api.Session{}, nil, false, err
 	}
@@ -144,21 +144,21 @@ func (l List) attachedBefore(ctx context.Context, c *cli.CLI, arg string, ids []
 	return api.Session{}, errors.New("no session that was attached runs; name one: `middleman ls --sessions` lists them")
 }
 
-// SeveralError says that a workspace has several live sessions, so that its name
+// severalError says that a workspace has several live sessions, so that its name
 // does not tell which is meant.
-type SeveralError struct {
+type severalError struct {
 	Workspace api.Workspace
 	Live      []api.Session
 }
 
 // Error names the sessions.
-func (e *SeveralError) Error() string {
+func (e *severalError) Error() string {
 	return fmt.Sprintf("workspace %s has several sessions%s", e.Workspace.Label, naming(e.Live))
 }
 
 // lastUsed returns the session that comes first in ids, else a shell, else the
 // first, and the other ones.
-func (e *SeveralError) lastUsed(ids []string) (s api.Session, others []api.Session) {
+func (e *severalError) lastUsed(ids []string) (s api.Session, others []api.Session) {
 	rank := func(s api.Session) int {
 		if at := slices.Index(ids, s.ID); at >= 0 {
 			return at

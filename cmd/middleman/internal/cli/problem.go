@@ -27,8 +27,8 @@ var problemCodes = map[int]string{
 	exitInterrupted: codeInterrupted, exitDisconnected: codeDisconnected, exitNotAttached: codeNotAttached,
 }
 
-// Coded is an error of a command that has the code of a problem.
-type Coded interface {
+// coded is an error of a command that has the code of a problem.
+type coded interface {
 	error
 	ProblemCode() string
 }
@@ -65,7 +65,7 @@ func problemOf(err error, exit int) api.Problem {
 	if code, ok := problemCodes[exit]; ok {
 		p.Code = code
 	}
-	if coded, ok := errors.AsType[Coded](err); ok {
+	if coded, ok := errors.AsType[coded](err); ok {
 		p.Code = coded.ProblemCode()
 	}
 	if known, ok := errors.AsType[*api.Problem](err); ok {

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Label is the label of the launchd agent.
-const Label = "dev.middleman.server"
+// label is the label of the launchd agent.
+const label = "dev.middleman.server"
 
 const (
 	agentHead = `<?xml version="1.0" encoding="UTF-8"?>
@@ -15,7 +15,7 @@ const (
 <plist version="1.0">
 <dict>
 	<key>Label</key>
-	<string>` + Label + `</string>
+	<string>` + label + `</string>
 `
 	// AbandonProcessGroup: stopping the agent must not end the sessions.
 	agentTail = `	<key>RunAtLoad</key>
@@ -34,8 +34,8 @@ const (
 `
 )
 
-// Agent returns the text of the launchd agent.
-func Agent(o Options) ([]byte, error) {
+// agentText returns the text of the launchd agent.
+func agentText(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

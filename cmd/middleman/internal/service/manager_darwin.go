@@ -13,11 +13,11 @@ import (
 // Path returns the path of the service's file.
 func Path() (string, error) {
 	home, err := os.UserHomeDir()
-	return filepath.Join(home, "Library", "LaunchAgents", Label+".plist"), err
+	return filepath.Join(home, "Library", "LaunchAgents", label+".plist"), err
 }
 
 // Text returns the service's file.
-func Text(o Options) ([]byte, error) { return Agent(o) }
+func Text(o Options) ([]byte, error) { return agentText(o) }
 
 // Supported returns nil: every macOS has launchd.
 func Supported() error { return nil }
@@ -40,7 +40,7 @@ func InstallCommands(path string, start, loaded bool) [][]string {
 
 // BeforeRemoval returns the commands to run before the file is removed.
 func BeforeRemoval(string) [][]string {
-	return [][]string{{"launchctl", "bootout", domain() + "/" + Label}}
+	return [][]string{{"launchctl", "bootout", domain() + "/" + label}}
 }
 
 // AfterRemoval returns none: launchd has forgotten the agent already.
@@ -48,7 +48,7 @@ func AfterRemoval() [][]string { return nil }
 
 // Ask asks the manager for the state of the service.
 func Ask(ctx context.Context) (Status, error) {
-	out, err := exec.CommandContext(ctx, "launchctl", "print", domain()+"/"+Label).Output()
+	out, err := exec.CommandContext(ctx, "launchctl", "print", domain()+"/"+label).Output()
 	if err != nil { // launchctl fails if the agent is not loaded
 		return Status{Enabled: "no", Active: "inactive"}, nil
 	}

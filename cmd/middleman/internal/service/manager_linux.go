@@ -23,7 +23,7 @@ func Path() (string, error) {
 }
 
 // Text returns the service's file.
-func Text(o Options) ([]byte, error) { return Unit(o) }
+func Text(o Options) ([]byte, error) { return unitText(o) }
 
 // Supported returns nil, or an error that wraps errors.ErrUnsupported.
 func Supported() error {

@@ -7,8 +7,8 @@ import (
 	"math/rand/v2"
 )
 
-// Plain is a log without styles, of at least size bytes.
-func Plain(size int) []byte {
+// plain is a log without styles, of at least size bytes.
+func plain(size int) []byte {
 	var b bytes.Buffer
 	for i := 0; b.Len() < size; i++ {
 		fmt.Fprintf(&b, "2026-01-02T15:04:05.%06d host service[%d]: request %d took %d ms and returned %d bytes\r\n",
@@ -28,9 +28,9 @@ func Coloured(size int) []byte {
 	return b.Bytes()
 }
 
-// FullScreen is a program that draws a screen of 80x24 again and again, of at
+// fullScreen is a program that draws a screen of 80x24 again and again, of at
 // least size bytes.
-func FullScreen(size int) []byte {
+func fullScreen(size int) []byte {
 	var b bytes.Buffer
 	random := rand.New(rand.NewPCG(1, 2))
 	b.WriteString("\x1b[?1049h\x1b[2J")
@@ -50,7 +50,7 @@ var Kinds = []struct {
 	Name string
 	Make func(size int) []byte
 }{
-	{"plain", Plain},
+	{"plain", plain},
 	{"coloured", Coloured},
-	{"fullscreen", FullScreen},
+	{"fullscreen", fullScreen},
 }
