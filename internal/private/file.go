@@ -4,9 +4,64 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
+
+	"middleman/internal/plainfile"
 )
+
+// Open opens a file of middleman's state for reading. It must be a regular file
+// and no symbolic link, belong to this user, and not be writable by others;
+// otherwise the error is an *UnsafeError. An open of a pipe does not block. A
+// missing file is fs.ErrNotExist. While the file is open, others may rename and
+// delete it. The caller closes it.
+func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
+
+// open opens a file that passes the checks of Open, or makes it with mode 0600 if
+// flags have os.O_CREATE.
+func open(path string, flags int) (*os.File, error) {
+	f, err := openShared(path, flags)
+	if err != nil {
+		return nil, notOpened(path, err)
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = checkOpened(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// notOpened returns err, why path was not opened, or an *UnsafeError where it is
+// no regular file.
+func notOpened(path string, err error) error {
+	if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
+		return &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
+	}
+	return err
+}
+
+// checkOpened returns an *UnsafeError unless info, of the open file, passes the
+// checks of Open.
+func checkOpened(path string, info fs.FileInfo) error {
+	unsafe := &UnsafeError{Path: path}
+	unsafe.add(judgeFile(path, info))
+	return unsafe.orNil()
+}
+
+// CheckFile returns an error unless the file at path passes the checks of Open.
+// A missing file is fs.ErrNotExist.
+func CheckFile(path string) error {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return err
+	}
+	return checkOpened(path, info)
+}
 
 // maxState bounds the size of a file that ReadFile reads; valid files are smaller.
 const maxState = 256 << 20

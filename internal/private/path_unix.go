@@ -38,39 +38,8 @@ const (
 // problems, or fs.ErrNotExist if path is missing and the rest of it is safe.
 func Dir(path string) error { return check(path, ours) }
 
-// Below makes the checks of Dir for root, and for each component from there down
-// to path. None of them may be a symbolic link.
-func Below(root, path string) error {
-	if err := Dir(root); err != nil {
-		return err
-	}
-	rest, err := filepath.Rel(root, path)
-	if err != nil || !filepath.IsLocal(rest) {
-		return fmt.Errorf("check directory %s: it is not below %s", path, root)
-	}
-	unsafe := &UnsafeError{Path: path}
-	for _, name := range strings.Split(rest, string(filepath.Separator)) {
-		root = filepath.Join(root, name)
-		info, err := os.Lstat(root)
-		if err != nil {
-			return fmt.Errorf("check directory: %w", err)
-		}
-		unsafe.add(judge(root, info, ours))
-	}
-	return unsafe.orNil()
-}
-
-// LastDir makes the checks of Dir for the last component of path only: for a
-// directory of ours in a place that may be shared with others.
-func LastDir(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return fmt.Errorf("check directory: %w", err)
-	}
-	unsafe := &UnsafeError{Path: path}
-	unsafe.add(judge(path, info, ours))
-	return unsafe.orNil()
-}
+// judgeDir returns what is wrong with a directory of middleman's state, or nil.
+func judgeDir(path string, info fs.FileInfo) *Problem { return judge(path, info, ours) }
 
 // Trusted returns an error unless path is safe to read. It must be a file or a
 // directory (an open of a FIFO would block), and belong to this user or root. It

@@ -46,39 +46,12 @@ func (e *UnsafeError) with(err error) error {
 	return e.orNil()
 }
 
-// LastDir makes the checks of Dir for the last component of path only.
-func LastDir(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return fmt.Errorf("check directory: %w", err)
-	}
-	unsafe := &UnsafeError{Path: path}
+// judgeDir returns what is wrong with a directory of middleman's state, or nil.
+func judgeDir(path string, info fs.FileInfo) *Problem {
 	if info.Mode().Type() != fs.ModeDir {
-		unsafe.add(&Problem{Path: path, What: "is " + plainfile.Kind(info.Mode().Type()&^fs.ModeDir) + ", not a directory"})
-	} else {
-		unsafe.add(judgeACL(path, write, true))
+		return &Problem{Path: path, What: "is " + plainfile.Kind(info.Mode().Type()&^fs.ModeDir) + ", not a directory"}
 	}
-	return unsafe.orNil()
-}
-
-// Below makes the checks of Dir for root, and for each component from there down
-// to path. None of them may be a link.
-func Below(root, path string) error {
-	if err := Dir(root); err != nil {
-		return err
-	}
-	rest, err := filepath.Rel(root, path)
-	if err != nil || !filepath.IsLocal(rest) {
-		return fmt.Errorf("check directory %s: it is not below %s", path, root)
-	}
-	unsafe := &UnsafeError{Path: path}
-	for name := range strings.SplitSeq(rest, string(filepath.Separator)) {
-		root = filepath.Join(root, name)
-		if err := unsafe.with(LastDir(root)); err != nil {
-			return err
-		}
-	}
-	return unsafe.orNil()
+	return judgeACL(path, write, true)
 }
 
 // Trusted returns an error unless there is a file or a directory at path that
@@ -145,31 +118,9 @@ func longPath(path string) string {
 // Tighten returns 0: the descriptor of a directory is set when it is made.
 func Tighten(string) (fs.FileMode, error) { return 0, nil }
 
-// Open opens a file of middleman's state for reading. It must be a regular file
-// and no link, belong to this user, and not be writable by others; otherwise the
-// error is an *UnsafeError. While it is open, others may rename and delete it. A
-// missing file is fs.ErrNotExist. The caller closes the file.
-func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
-
-func open(path string, flags int) (*os.File, error) {
-	f, err := OpenShared(path, flags)
-	if err != nil {
-		return nil, notOpened(path, err)
-	}
-	info, err := f.Stat()
-	if err == nil {
-		err = checkOpened(path, info)
-	}
-	if err != nil {
-		f.Close()
-		return nil, err
-	}
-	return f, nil
-}
-
-// OpenShared is os.OpenFile, but others may rename and delete the file while it is
+// openShared is os.OpenFile, but others may rename and delete the file while it is
 // open, as on Unix. It does not follow a link at the end of path.
-func OpenShared(path string, flags int) (*os.File, error) {
+func openShared(path string, flags int) (*os.File, error) {
 	access, create := uint32(windows.GENERIC_READ), uint32(windows.OPEN_EXISTING)
 	switch {
 	case flags&os.O_RDWR != 0:
@@ -221,33 +172,12 @@ func Unnamed(dir, pattern string) (*os.File, error) {
 // openFlags are the flags of each open of a file of middleman's state.
 const openFlags = 0
 
-// notOpened returns err, why path was not opened, or an *UnsafeError where it is
-// no regular file.
-func notOpened(path string, err error) error {
-	if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
-		return &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
-	}
-	return err
-}
-
-// checkOpened returns an *UnsafeError unless the open file passes the checks of
-// Open. Its access control list is read by its name: who could exchange the file
-// meanwhile could write in its directory, which is checked before it is used.
-func checkOpened(path string, info fs.FileInfo) error {
-	unsafe := &UnsafeError{Path: path}
+// judgeFile returns what is wrong with a file of middleman's state, or nil. Its
+// access control list is read by its name: who could exchange the file meanwhile
+// could write in its directory, which is checked before it is used.
+func judgeFile(path string, info fs.FileInfo) *Problem {
 	if !info.Mode().IsRegular() {
-		unsafe.add(&Problem{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"})
-	} else {
-		unsafe.add(judgeACL(path, write, true))
+		return &Problem{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}
 	}
-	return unsafe.orNil()
-}
-
-// CheckFile returns an error unless the file at path passes the checks of Open.
-func CheckFile(path string) error {
-	info, err := os.Lstat(path)
-	if err != nil {
-		return err
-	}
-	return checkOpened(path, info)
+	return judgeACL(path, write, true)
 }
