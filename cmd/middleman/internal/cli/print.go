@@ -58,6 +58,13 @@ func (c *CLI) printObject(result any, format func(to *bytes.Buffer, object []byt
 	return errors.Join(err, out.Flush())
 }
 
+// Warn prints warnings to standard error, each in a line.
+func (c *CLI) Warn(warnings ...string) {
+	for _, warning := range warnings {
+		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
+	}
+}
+
 // Table prints rows with aligned columns when it is flushed.
 type Table struct {
 	out  io.Writer

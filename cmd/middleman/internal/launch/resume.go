@@ -42,15 +42,11 @@ func (c commands) resume(ctx context.Context, target string, session sessionFlag
 	if err != nil {
 		return err
 	}
-	server, err := c.Server(ctx)
+	server, list, err := catalog.Open(ctx, c.CLI)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
 	ended, err := list.Session(target)
 	if err != nil {
 		return err

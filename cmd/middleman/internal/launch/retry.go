@@ -10,7 +10,6 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/workspaces"
 	"middleman/internal/api"
-	"middleman/internal/plaintext"
 	"middleman/internal/sandbox"
 )
 
@@ -66,7 +65,7 @@ func (c commands) tellNotes(w api.Workspace) {
 	for _, stage := range w.Stages {
 		told := stage.State == "done" && (stage.Name == "add" || stage.Name == "checkout") || stage.Name == "lfs"
 		if told && stage.Detail != "" {
-			fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(stage.Detail))
+			c.Warn(stage.Detail)
 		}
 	}
 }

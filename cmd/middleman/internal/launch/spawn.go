@@ -13,7 +13,6 @@ import (
 	"middleman/cmd/middleman/internal/workers"
 	"middleman/internal/api"
 	"middleman/internal/client"
-	"middleman/internal/plaintext"
 	"middleman/internal/runtime"
 )
 
@@ -133,9 +132,7 @@ func (c commands) spawn(ctx context.Context, target string, in api.NewWorker, de
 	}
 	made := catalog.OnRuntime(c.CLI, api.Created{Workspace: spawned.Workspace, Session: &spawned.Session})
 	spawned.Workspace, spawned.Session = made.Workspace, *made.Session
-	for _, warning := range spawned.Warnings {
-		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
-	}
+	c.Warn(spawned.Warnings...)
 	spawned.Workspace.Sessions, spawned.Workspace.Stages = nil, nil
 	return c.Print(spawned, func() error {
 		switch {

@@ -99,9 +99,7 @@ func (c commands) merge(ctx context.Context, name string, f mergeFlags) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range out.Warnings {
-		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
-	}
+	c.Warn(out.Warnings...)
 	if !c.JSON {
 		c.printMerged(out.Merged)
 	}

@@ -58,9 +58,7 @@ func (c commands) push(ctx context.Context, name string, in api.Push) error {
 	if err != nil {
 		return err
 	}
-	for _, warning := range out.Warnings {
-		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
-	}
+	c.Warn(out.Warnings...)
 	return c.Print(out, func() error {
 		c.printPushed(out)
 		return nil

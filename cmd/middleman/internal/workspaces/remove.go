@@ -54,15 +54,11 @@ several is judged by itself: a refused one does not keep the others from being d
 
 // remove deletes workspaces, one after the other.
 func (c commands) remove(ctx context.Context, names []string, consent client.Consent, dryRun bool) error {
-	server, err := c.Server(ctx)
+	server, list, err := catalog.Open(ctx, c.CLI)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
 	if err := os.Chdir("/"); err != nil { // else our own directory would keep the workspace in use
 		return err
 	}
@@ -148,7 +144,7 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 		return removed{}, err
 	}
 	if c.JSON {
-		c.printWarnings(d)
+		c.Warn(d.Warnings...)
 	} else {
 		c.printDeleted(d, c.dryRun)
 	}
@@ -168,12 +164,6 @@ func (c removal) refused(w api.Workspace, p *api.Problem, err error) (removed, e
 		err = fmt.Errorf("%w (rm --discard-work deletes it nevertheless, unless no snapshot can be kept of it either)", err)
 	}
 	return removed{}, err
-}
-
-func (c commands) printWarnings(d api.Deleted) {
-	for _, warning := range d.Warnings {
-		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
-	}
 }
 
 // Forecast returns what rm would delete with the workspace that has this id, as
@@ -212,7 +202,7 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		}
 		c.printDeleted(inner, dryRun)
 	}
-	c.printWarnings(d)
+	c.Warn(d.Warnings...)
 	lines := LossLines(d.Lost)
 	if dryRun {
 		if len(lines) == 0 {

@@ -26,15 +26,11 @@ directory of a workspace keeps the name that it was made with.`,
 }
 
 func (c commands) rename(ctx context.Context, target, name string) error {
-	server, err := c.Server(ctx)
+	server, list, err := catalog.Open(ctx, c.CLI)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	list, err := catalog.OfServer(ctx, server)
-	if err != nil {
-		return err
-	}
 	if list.IsSession(target) {
 		s, err := list.Session(target)
 		if err == nil {

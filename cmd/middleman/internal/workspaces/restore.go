@@ -11,7 +11,6 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
-	"middleman/internal/plaintext"
 )
 
 func (c commands) restoreCommand() *cobra.Command {
@@ -55,9 +54,7 @@ func (c commands) restore(ctx context.Context, name string) error {
 	if err != nil {
 		return cli.Interrupted(err, fmt.Sprintf("the server goes on restoring %s; `middleman show %s` says how far it is", w.Label, w.Label))
 	}
-	for _, warning := range restored.Warnings {
-		fmt.Fprintln(c.Errs, "middleman:", plaintext.Line(warning))
-	}
+	c.Warn(restored.Warnings...)
 	restored.Workspace = catalog.OnRuntime(c.CLI, api.Created{Workspace: restored.Workspace}).Workspace
 	return c.Print(restored, func() error {
 		fmt.Fprintln(c.Out, restored.Workspace.Label)
