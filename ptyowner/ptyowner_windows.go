@@ -5,8 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -69,17 +67,6 @@ func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File
 // deadline, but it ends with the owner.
 func stopReading(_ *os.File, cmd *exec.Cmd) { _ = cmd.Process.Kill() }
 
-// wentAway reports whether err is typical of an owner that does not listen yet
-// or has just ended: the pipe is missing, or was closed. It proves nothing, but it
-// is worth a second look.
-func wentAway(err error) bool {
-	for _, gone := range []error{
-		fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF,
-		windows.ERROR_BROKEN_PIPE, windows.ERROR_NO_DATA, windows.ERROR_PIPE_NOT_CONNECTED,
-	} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
-}
+// goneErrors are typical of an owner that does not listen yet or has just ended:
+// the pipe was closed.
+var goneErrors = []error{windows.ERROR_BROKEN_PIPE, windows.ERROR_NO_DATA, windows.ERROR_PIPE_NOT_CONNECTED}

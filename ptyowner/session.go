@@ -92,6 +92,13 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 	}
 }
 
+// wentAway reports whether err is typical of an owner that does not listen yet
+// or has just ended. It proves nothing, but it is worth a second look.
+func wentAway(err error) bool {
+	is := func(gone error) bool { return errors.Is(err, gone) }
+	return slices.ContainsFunc([]error{fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF}, is) || slices.ContainsFunc(goneErrors, is)
+}
+
 // ask sends one request to the owner. asked is false if the session has ended;
 // then l holds the exit. If the owner ends before it replies, ask looks for it
 // once more. It does not repeat input, which the owner may have typed already.

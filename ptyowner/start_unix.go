@@ -5,9 +5,6 @@ package ptyowner
 import (
 	"bytes"
 	"context"
-	"errors"
-	"io"
-	"io/fs"
 	"os"
 	"os/exec"
 	"syscall"
@@ -52,17 +49,6 @@ func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File
 	return cmd
 }
 
-// wentAway reports whether err is typical of an owner that does not listen yet
-// or has just ended: the socket is missing, refuses, or closed the connection.
-// It proves nothing, but it is worth a second look.
-func wentAway(err error) bool {
-	for _, gone := range []error{
-		fs.ErrNotExist, io.EOF, io.ErrUnexpectedEOF,
-		syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE,
-	} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
-}
+// goneErrors are typical of an owner that does not listen yet or has just ended:
+// the socket refuses, or closed the connection.
+var goneErrors = []error{syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE}

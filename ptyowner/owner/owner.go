@@ -124,6 +124,24 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 	return o
 }
 
+// begin starts the owner of a new session, tells on report how that went, and
+// goes on until the session is over. It returns the process's exit code.
+func begin(report *os.File, hosts []host.Host) int {
+	o, step, err := startOwner(os.Stdin, hosts)
+	if err != nil {
+		failed := state.StartReport{Step: step, Error: err.Error()}
+		errors.As(err, &failed.Errno)
+		_, failed.Host = errors.AsType[*host.Fault](err)
+		json.NewEncoder(report).Encode(failed)
+		return 1
+	}
+	json.NewEncoder(report).Encode(state.StartReport{PID: o.pid})
+	report.Close()
+	fault.Here("start/reported")
+	o.run()
+	return 0
+}
+
 // startOwner does steps 1 to 4. On error nothing runs, and nothing is left
 // except the state directory, which is the starter's to remove.
 func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err error) {

@@ -3,7 +3,6 @@
 package owner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -14,7 +13,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/fault"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
@@ -49,19 +47,7 @@ func Main(args []string, build string, hosts ...host.Host) int {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	o, step, err := startOwner(os.Stdin, hosts)
-	if err != nil {
-		failed := state.StartReport{Step: step, Error: err.Error()}
-		errors.As(err, &failed.Errno)
-		_, failed.Host = errors.AsType[*host.Fault](err)
-		json.NewEncoder(report).Encode(failed)
-		return 1
-	}
-	json.NewEncoder(report).Encode(state.StartReport{PID: o.pid})
-	report.Close()
-	fault.Here("start/reported")
-	o.run()
-	return 0
+	return begin(report, hosts)
 }
 
 // takeOverMain goes on as the owner that another image was in this process.

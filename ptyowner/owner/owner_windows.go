@@ -1,7 +1,6 @@
 package owner
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -13,7 +12,6 @@ import (
 
 	"middleman/internal/private"
 	"middleman/ptyowner/conpty"
-	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal/host"
 )
@@ -34,18 +32,7 @@ func Main(args []string, _ string, hosts ...host.Host) int {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	o, step, err := startOwner(os.Stdin, hosts)
-	if err != nil {
-		failed := state.StartReport{Step: step, Error: err.Error()}
-		errors.As(err, &failed.Errno)
-		_, failed.Host = errors.AsType[*host.Fault](err)
-		json.NewEncoder(report).Encode(failed)
-		return 1
-	}
-	json.NewEncoder(report).Encode(state.StartReport{PID: o.pid})
-	report.Close()
-	o.run()
-	return 0
+	return begin(report, hosts)
 }
 
 // features names the verbs of this build, except status, which every owner
