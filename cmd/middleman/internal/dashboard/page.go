@@ -13,10 +13,42 @@ type page struct {
 	title string
 	lines []string
 	wraps bool // lines that are too long go on in the next, instead of being cut
-	top   int
-	rows  int // that were shown last
-	ask   string
-	yes   func() tea.Cmd // what y does; nil if nothing is asked
+	scroller
+	ask string
+	yes func() tea.Cmd // what y does; nil if nothing is asked
+}
+
+// scroller is which lines of a text are shown.
+type scroller struct {
+	top  int // the first of them
+	rows int // that were shown last
+}
+
+// move takes a key that moves in a text of so many lines.
+func (s *scroller) move(key string, lines int) {
+	end := lines - s.rows
+	switch key {
+	case "up", "k":
+		s.top--
+	case "down", "j", "enter":
+		s.top++
+	case "pgup", "b":
+		s.top -= s.rows
+	case "pgdown", "space":
+		s.top += s.rows
+	case "home", "g":
+		s.top = 0
+	case "end", "G":
+		s.top = end
+	}
+	s.top = max(0, min(s.top, end))
+}
+
+// part returns the lines that are shown on so many rows.
+func (s *scroller) part(text []string, rows int) []string {
+	s.rows = max(1, rows)
+	s.top = max(0, min(s.top, len(text)-s.rows))
+	return text[s.top:min(len(text), s.top+s.rows)]
 }
 
 // newPage makes a page of a text that is safe to print. It may have SGR sequences.
@@ -89,45 +121,32 @@ func (p *page) shown(cols int) []string {
 func (p *page) paste(string) {}
 
 func (p *page) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
-	end := len(p.shown(d.cols)) - p.rows
 	switch k.String() {
 	case "y":
 		if p.yes != nil {
 			d.pane = nil
 			return p.yes()
 		}
-	case "up", "k":
-		p.top--
-	case "down", "j", "enter":
-		p.top++
-	case "pgup", "b":
-		p.top -= p.rows
-	case "pgdown", "space":
-		p.top += p.rows
-	case "home", "g":
-		p.top = 0
-	case "end", "G":
-		p.top = end
 	case "n", "q", "esc":
 		d.pane = nil
+	default:
+		p.move(k.String(), len(p.shown(d.cols)))
 	}
-	p.top = max(0, min(p.top, end))
 	return nil
 }
 
 func (p *page) draw(d *dashboard) ([]string, *tea.Cursor) {
-	p.rows = max(1, d.rows-2)
 	keys := "Esc goes back"
 	if p.yes != nil {
 		keys = p.ask
 	}
 	text := p.shown(d.cols)
-	p.top = max(0, min(p.top, len(text)-p.rows))
-	if len(text) > p.rows {
+	part := p.part(text, d.rows-2)
+	if len(text) > len(part) {
 		keys += "  Up Down PgUp PgDn: more"
 	}
 	lines := []string{rule(p.title, d.cols)}
-	for _, line := range text[p.top:min(len(text), p.top+p.rows)] {
+	for _, line := range part {
 		lines = append(lines, shorten(line, d.cols))
 	}
 	for len(lines) < d.rows-1 {

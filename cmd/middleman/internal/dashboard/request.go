@@ -20,13 +20,12 @@ import (
 type request struct {
 	approval api.Approval
 	lines    []string // of text that is safe to print
-	top      int
-	rows     int    // that were shown last
-	read     bool   // its last line was shown
-	ripe     bool   // it has been shown for readTime
-	over     string // why it cannot be answered any more, "" while it can
-	problem  string
-	reason   *entry // why the user denies it; nil while they do not
+	scroller
+	read    bool   // its last line was shown
+	ripe    bool   // it has been shown for readTime
+	over    string // why it cannot be answered any more, "" while it can
+	problem string
+	reason  *entry // why the user denies it; nil while they do not
 }
 
 // readTime is how long a request must be shown before it can be allowed: a key that
@@ -151,20 +150,10 @@ func (r *request) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 		if r.over == "" {
 			r.reason = &entry{}
 		}
-	case "up", "k":
-		r.top--
-	case "down", "j", "enter":
-		r.top++
-	case "pgup", "b":
-		r.top -= r.rows
-	case "pgdown", "space":
-		r.top += r.rows
-	case "home", "g":
-		r.top = 0
-	case "end", "G":
-		r.top = len(r.fit(d.cols))
 	case "q", "esc":
 		d.pane = nil
+	default:
+		r.move(k.String(), len(r.fit(d.cols)))
 	}
 	return nil
 }
@@ -206,10 +195,8 @@ func (r *request) answer(d *dashboard, done string, args ...string) tea.Cmd {
 }
 
 func (r *request) draw(d *dashboard) ([]string, *tea.Cursor) {
-	r.rows = max(1, d.rows-2)
 	text := r.fit(d.cols)
-	r.top = max(0, min(r.top, len(text)-r.rows))
-	shown := text[r.top:min(len(text), r.top+r.rows)]
+	shown := r.part(text, d.rows-2)
 	more := len(text) - r.top - len(shown)
 	r.read = r.read || more == 0
 	lines := append([]string{rule(plaintext.Line(r.approval.Session+" · "+r.approval.Summary), d.cols)}, shown...)
