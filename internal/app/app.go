@@ -34,24 +34,48 @@ import (
 	"middleman/workspace"
 )
 
-// Workspaces makes, inspects, deletes and restores directories, and undoes
-// half-made ones. *workspace.Manager implements it.
+// Workspaces is what the product does with directories, branches and snapshots.
+// *workspace.Manager implements it, and documents the methods.
 type Workspaces interface {
 	Locate(ctx context.Context, r workspace.CreateRequest) (located workspace.CreateRequest, top, gitDir string, err error)
 	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
+	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
+	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
+
+	// These read a workspace and do not change it.
+	Status(ctx context.Context, w workspace.Workspace) (workspace.Status, error)
+	Mark(w workspace.Workspace, upstream string) string
+	Tree(ctx context.Context, w workspace.Workspace) (watch.Tree, error)
+	Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest) (*workspace.Comparison, error)
+	Commits(ctx context.Context, w workspace.Workspace, r workspace.CommitsRequest) (workspace.Commits, error)
+	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
+	Tip(ctx context.Context, w workspace.Workspace) (string, error)
+	Uncommitted(ctx context.Context, r workspace.CreateRequest) (int, error)
+
+	Merge(ctx context.Context, w workspace.Workspace, r workspace.MergeRequest) (workspace.Merged, error)
+	Push(ctx context.Context, w workspace.Workspace, r workspace.PushRequest) (workspace.Pushed, error)
+
 	Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	DeleteInspected(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
+	InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
+	Retire(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Loss, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	PutBack(w workspace.Workspace) (bool, error)
-	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
-	Inspector
-	Finder
-	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
-	Finisher
-	Workers
-	Importer
-	Repairer
+	IsKept(ctx context.Context, w workspace.Workspace) (bool, error)
+	Forget(ctx context.Context, w workspace.Workspace) error
+	Snapshots(ctx context.Context, gitDir, repository string) ([]workspace.Kept, map[string]error, error)
+
+	// These look for what no record owns, and for what was moved.
+	Leftovers(ctx context.Context, recorded workspace.Recorded) ([]workspace.Leftover, error)
+	Prune(ctx context.Context, l workspace.Leftover, recorded workspace.Recorded) (workspace.Workspace, workspace.Loss, error)
+	Unrecorded(ctx context.Context, recorded workspace.Recorded) ([]workspace.Workspace, error)
+	Where(w workspace.Workspace) (workspace.Whereabouts, error)
+	Importable(ctx context.Context, path string) (workspace.Workspace, error)
+	Candidates(ctx context.Context, dir string) ([]workspace.Workspace, []workspace.Kept, []workspace.Passed, error)
+	Adopt(w workspace.Workspace) error
+	Repair(ctx context.Context, w workspace.Workspace, repository string, dryRun bool) (workspace.Workspace, []string, error)
+	RepairDeleted(ctx context.Context, w workspace.Workspace, repository string) (workspace.Workspace, error)
 }
 
 // Login tells what the user's environment is after a login. *environ.Login

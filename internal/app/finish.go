@@ -9,13 +9,6 @@ import (
 	"middleman/workspace"
 )
 
-// Finisher merges a workspace's commits into a branch, and pushes them to a
-// remote. *workspace.Manager implements it.
-type Finisher interface {
-	Merge(ctx context.Context, w workspace.Workspace, r workspace.MergeRequest) (workspace.Merged, error)
-	Push(ctx context.Context, w workspace.Workspace, r workspace.PushRequest) (workspace.Pushed, error)
-}
-
 // MergeWorkspace merges a workspace's commits into a branch of its repository,
 // after the check of the repository's configuration. A dry run runs no check and
 // moves no branch.

@@ -18,16 +18,6 @@ import (
 	"middleman/workspace"
 )
 
-// Importer finds directories that could be workspaces. *workspace.Manager
-// implements it.
-type Importer interface {
-	Importable(ctx context.Context, path string) (workspace.Workspace, error)
-	Candidates(ctx context.Context, dir string) ([]workspace.Workspace, []workspace.Kept, []workspace.Passed, error)
-	Adopt(w workspace.Workspace) error
-	Unrecorded(ctx context.Context, recorded workspace.Recorded) ([]workspace.Workspace, error)
-	Snapshots(ctx context.Context, gitDir, repository string) ([]workspace.Kept, map[string]error, error)
-}
-
 // importWorktrees makes workspaces of the directories in in.Paths or, if there
 // are none, of the worktrees of the repository that contains in.Directory.
 func (s *App) importWorktrees(ctx context.Context, in api.Import, dryRun bool) (api.Imported, error) {
@@ -207,20 +197,13 @@ func (s *App) refindDeleted(ctx context.Context) error {
 	return nil
 }
 
-// Repairer finds moved workspaces and repositories. *workspace.Manager
-// implements it.
-type Repairer interface {
-	Repair(ctx context.Context, w workspace.Workspace, repository string, dryRun bool) (workspace.Workspace, []string, error)
-	RepairDeleted(ctx context.Context, w workspace.Workspace, repository string) (workspace.Workspace, error)
-}
-
 // trouble describes what of a ready workspace is missing or moved, or returns
 // "". It ignores an error: an operation that needs the directory will report it.
-func trouble(f Finder, w workspace.Workspace) string {
+func trouble(m Workspaces, w workspace.Workspace) string {
 	if w.State != workspace.StateReady {
 		return ""
 	}
-	where, err := f.Where(w)
+	where, err := m.Where(w)
 	if err != nil {
 		return ""
 	}

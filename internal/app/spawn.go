@@ -17,15 +17,6 @@ import (
 	"middleman/workspace"
 )
 
-// Workers has the methods on workspaces that spawning needs. *workspace.Manager
-// implements it.
-type Workers interface {
-	Tip(ctx context.Context, w workspace.Workspace) (string, error)
-	Uncommitted(ctx context.Context, r workspace.CreateRequest) (int, error)
-	InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
-	Retire(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Loss, error)
-}
-
 // maxSpawn is how long a spawn waits for its workspace.
 const maxSpawn = 30 * time.Minute
 

@@ -39,20 +39,6 @@ const (
 	keepEvery = 10 * time.Second
 )
 
-// Inspector reads workspaces and does not change them. *workspace.Manager
-// implements it.
-type Inspector interface {
-	Status(ctx context.Context, w workspace.Workspace) (workspace.Status, error)
-	// Mark returns a fingerprint of what can be seen without git. When it has
-	// changed, an earlier status is outdated.
-	Mark(w workspace.Workspace, upstream string) string
-	// Tree returns the directories in which a change can change the status.
-	Tree(ctx context.Context, w workspace.Workspace) (watch.Tree, error)
-	Compare(ctx context.Context, w workspace.Workspace, r workspace.DiffRequest) (*workspace.Comparison, error)
-	Commits(ctx context.Context, w workspace.Workspace, r workspace.CommitsRequest) (workspace.Commits, error)
-	Forecast(ctx context.Context, w workspace.Workspace, others []workspace.Workspace) ([]workspace.Forecast, error)
-}
-
 // knownStatus is the cache entry of one workspace.
 type knownStatus struct {
 	Status workspace.Status `json:"status"`

@@ -12,24 +12,10 @@ import (
 	"middleman/workspace"
 )
 
-// Finder finds leftovers on disk and removes them. *workspace.Manager implements
-// it.
-type Finder interface {
-	Leftovers(ctx context.Context, recorded workspace.Recorded) ([]workspace.Leftover, error)
-	Prune(ctx context.Context, l workspace.Leftover, recorded workspace.Recorded) (workspace.Workspace, workspace.Loss, error)
-	Where(w workspace.Workspace) (workspace.Whereabouts, error)
-	IsKept(ctx context.Context, w workspace.Workspace) (bool, error)
-	Forget(ctx context.Context, w workspace.Workspace) error
-}
-
 // Surveyor looks for leftovers. It changes nothing and works without a server.
 type Surveyor struct {
 	Store      *store.Store // may be open for reading only; nil means an empty store
-	Workspaces interface {
-		Finder
-		Inspect(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
-		InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
-	}
+	Workspaces Workspaces
 	Backends []terminal.Backend
 	// Workers has the records that tell which workers have ended. For the zero
 	// value, none has.
