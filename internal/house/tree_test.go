@@ -68,12 +68,17 @@ func readTree(files fs.FS) (tree, error) {
 	return t, err
 }
 
+// ignored reports whether the go command ignores a folder.
+func ignored(dir string) bool {
+	base := path.Base(dir)
+	return dir != "." && (base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' || base[0] == '_')
+}
+
 func (t tree) skip(dir string) error {
 	if dir == "." {
 		return nil
 	}
-	base := path.Base(dir)
-	if base == "testdata" || base == "vendor" || base == "node_modules" || base[0] == '.' || base[0] == '_' {
+	if ignored(dir) {
 		return fs.SkipDir
 	}
 	if _, err := fs.Stat(t.files, path.Join(dir, "go.mod")); err == nil {
