@@ -372,7 +372,7 @@ func (s *App) hear(ctx context.Context, id string, h agent.Hook) error {
 		return t.Hear(agent.Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason}, h.At, now)
 	})
 	if other != "" {
-		return Refusef(api.CodeBadRequest, "session %s runs %s: reports of %s are not taken", row.Name, other, h.Agent)
+		return Refusef(api.CodeBadRequest, "session %s runs %s, so it takes no reports of %s", row.Name, other, h.Agent)
 	}
 	k.asked.soon()
 	if h.Conversation != "" && h.Conversation != row.Conversation {

@@ -116,7 +116,7 @@ func (s *App) profileFor(ctx context.Context, p *plan, in *api.NewSession, from 
 			return profile, err
 		}
 		if profile.Source == agent.Repository {
-			return profile, Refusef(api.CodeBadConfig, "profile %s: the profile of a repository cannot be one of a bundle", profile.Name)
+			return profile, Refusef(api.CodeBadConfig, "profile %s: a repository's profile may not name a bundle", profile.Name)
 		}
 		id, name, digest := profile.OfBundle()
 		in.Bundle, in.Profile = &api.BundleRef{ID: id, Digest: digest}, name

@@ -479,9 +479,9 @@ func (w WaitFor) condition() (c await.Condition, err error) {
 	switch {
 	case err != nil:
 	case (w.Scrollback || w.From != nil) && c.Match == nil:
-		err = errors.New("scrollback and from go with text or regex")
+		err = errors.New("scrollback and from need text or regex")
 	case w.Scrollback && w.From != nil:
-		err = errors.New("scrollback and from do not go together")
+		err = errors.New("give scrollback or from, not both")
 	}
 	if err != nil {
 		return c, Refusef(api.CodeBadRequest, "wait for %s: %v", w.Kind, err)

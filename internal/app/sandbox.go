@@ -79,7 +79,7 @@ func (s *App) chooseNetwork(b *box, asked []string, again *store.Session) error 
 	ofBundle := b.given != nil && b.given.Network
 	if ofBundle {
 		if len(asked) > 0 {
-			return Refusef(api.CodeBadRequest, "the profile %s says which hosts it asks for, and policy.toml which it gets: leave --network away", b.profile.Name)
+			return Refusef(api.CodeBadRequest, "profile %s lists the hosts that it asks for, and policy.toml decides which it gets: start it without --network", b.profile.Name)
 		}
 		asked = b.given.Hosts
 	}

@@ -121,7 +121,7 @@ func (s *App) checkGrant(ctx context.Context, parent store.Session, w workspace.
 	case len(profile.Spawn) == 0:
 		return Refusef(api.CodeForbidden, "profile %s of session %s may start no workers (spawn in its profile)", profile.Name, parent.Name)
 	}
-	return Refusef(api.CodeForbidden, "profile %s of session %s may start workers of these profiles alone: %s (spawn in its profile)",
+	return Refusef(api.CodeForbidden, "profile %s of session %s may start only workers of these profiles: %s (spawn in its profile)",
 		profile.Name, parent.Name, strings.Join(profile.Spawn, ", "))
 }
 
@@ -140,7 +140,7 @@ func (s *App) checkBundleGrant(ctx context.Context, parent store.Session, in api
 		return err
 	}
 	if in.Bundle == nil || *in.Bundle != ref || !slices.Contains(of.Spawn, in.Profile) {
-		return Refusef(api.CodeForbidden, "profile %s of session %s may start workers of these profiles of its bundle alone: %s", parent.Profile, parent.Name, strings.Join(of.Spawn, ", "))
+		return Refusef(api.CodeForbidden, "profile %s of session %s may start only workers of these profiles of its bundle: %s", parent.Profile, parent.Name, strings.Join(of.Spawn, ", "))
 	}
 	return nil
 }

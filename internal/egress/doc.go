@@ -28,5 +28,5 @@
 // header, an open proxy) leads to these others.
 package egress
 
-// Command is the hidden command of the binary that Main is.
+// Command is the name of the hidden command that runs Main.
 const Command = "egress-proxy"

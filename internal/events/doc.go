@@ -1,3 +1,3 @@
-// Package events tells everybody what happens: the last events are kept in a
-// ring, and who reads it goes on from where it stands.
+// Package events keeps the last events in a ring. Each reader continues after the
+// event that it read last.
 package events

@@ -48,8 +48,8 @@ func weight(e api.Event) int {
 	return len(e.Approval.Arguments) + len(e.Approval.Diff)
 }
 
-// Publish adds an event about a workspace, or about nothing in particular,
-// and wakes everybody who waits.
+// Publish adds an event, about a workspace or, with "", about none, and wakes all
+// readers that wait.
 func (h *Hub) Publish(workspaceID string, e api.Event) {
 	e.Time = time.Now().UTC()
 	h.mu.Lock()

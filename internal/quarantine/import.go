@@ -34,7 +34,7 @@ type Result struct {
 	// commits.
 	Submodules []string
 	// Planted are submodules of the checkout whose .git was made or replaced since the
-	// sandbox began. git of the user's may run what it names: look at it first.
+	// sandbox began. The user's git may run what such a .git names: look at it first.
 	Planted []string
 	// Pinned are the refs that keep what else is new: a full name to an object.
 	Pinned map[string]string

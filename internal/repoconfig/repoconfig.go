@@ -49,8 +49,8 @@ func Hash(content []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Parse reads content. What is not known, or cannot be meant, is an error of
-// one line that names the line or the setting.
+// Parse reads content. An unknown key, or a value that makes no sense, is an error
+// of one line, which names the line or the setting.
 func Parse(content []byte) (Config, error) {
 	var c Config
 	if err := tomlfile.Decode(content, &c, "; `middleman man toml` describes all"); err != nil {

@@ -191,7 +191,7 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 		return nil, err
 	}
 	if o.Scrollback && in.Rows != "" {
-		return nil, problemf(api.CodeBadRequest, "rows and scrollback do not go together")
+		return nil, problemf(api.CodeBadRequest, "give rows or scrollback, not both")
 	}
 	c, err := live.Capture(ctx, o)
 	if err != nil {

@@ -3,8 +3,8 @@
 // its keyframes alone (see package journal). Neither takes memory in
 // proportion to the session, and a screen takes the time of one segment.
 //
-// What is missing is said and never guessed: output that is no longer kept, a
-// gap of a full disk, sizes or times that no index tells.
+// It tells what is missing, and never guesses it: output that is no longer kept, a
+// gap that a full disk has left, sizes and times that no index has.
 //
 // The package reads files that another process may be writing, changes
 // nothing, and starts no goroutine.

@@ -21,8 +21,8 @@ type Options struct {
 	Started time.Time
 	// ScrollbackBytes bounds a screen's scrollback; 0 is vt's default.
 	ScrollbackBytes int
-	// Head is the number of output bytes where it is known to be higher than
-	// what is on disk: a full disk kept the last ones out.
+	// Head is the number of output bytes, where that is known to be higher than
+	// what is on disk: the last bytes did not fit on a full disk.
 	Head uint64
 }
 

@@ -10,9 +10,9 @@ import (
 	"middleman/terminal/vt"
 )
 
-// Render returns what a screen shows, in a format of a capture; "" is text.
-// Scrollback says that the lines above the screen belong to it, which JSON has
-// none of; Rows leaves out others. Another format is an error.
+// Render returns what a screen shows in o.Format; "" is text, and an unknown format
+// is an error. With o.Scrollback it begins with the lines above the screen, except
+// in JSON. With o.Rows it has only these rows.
 func Render(t *vt.Terminal, o terminal.CaptureOptions) ([]byte, error) {
 	text := vt.TextOptions{Scrollback: o.Scrollback, Top: o.Rows.First, Bottom: o.Rows.Last}
 	switch o.Format {
