@@ -29,7 +29,7 @@ what the setting means; KEY may also be a table, which stands for all its keys.
     middleman config
     middleman config terminal.grace env
 
-Settings are changed by editing the file, whose path standard error has.`,
+To change settings, edit the file; standard error names its path.`,
 		ValidArgsFunction: func(_ *cobra.Command, given []string, _ string) ([]string, cobra.ShellCompDirective) {
 			var keys []string
 			for _, s := range config.Default().Settings() {

@@ -68,9 +68,9 @@ func (c commands) testCommand() *cobra.Command {
 		Long: `Judge a recording of a profile's program, which ` + "`profile record`" + ` made.
 
 It prints each mark of yours, and each change of what middleman would have told
-meanwhile. The exit code is 1 if a mark was judged to be another state. Else, with at
-least one mark that was judged right, ` + "`profile list`" + ` says from now on for which
-version of the program that holds.`,
+meanwhile. The exit code is 1 if a mark was judged to be another state. Else, if
+at least one was judged right, ` + "`profile list`" + ` names from now on the version
+of the program with which the rules were right.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(_ *cobra.Command, given []string) error { return c.testProfile(given[0]) },
 	}

@@ -77,8 +77,8 @@ func (c commands) addCommand() *cobra.Command {
 		Short: "Add a runtime, by ssh or by https",
 		Long: `Add a runtime, by ssh or by https, and ask it once.
 
-By ssh it runs your own ssh program with your configuration, keys and known hosts,
-which must get in without a question, and "middleman connect" there.
+By ssh it runs your own ssh program, with your configuration, keys and known hosts,
+and "middleman connect" there. ssh must get in without a question.
 
 By https the server there must listen with TLS. FILE has one of its tokens, with
 the scope full ("middleman token create hub --scope full" there); it must be yours,

@@ -59,9 +59,9 @@ is still on its way from the program, through the system or tmux.
 
 --prompt gives a coding agent its next prompt: it pastes the text and then presses
 the submit key of the session's profile. Both are typed only if the screen is the
-one that --expect names or, without that, one that the rules of the profile know
-and that is no dialog; and the program's output is held from the comparison until
-it has begun to read. So the text does not answer a dialog that appears meanwhile.
+one that --expect names. Without --expect it must be a screen that the rules of the
+profile know, and no dialog. From this comparison on, the program's output is held
+until it has begun to read, so that the text answers no dialog that appears meanwhile.
 If the screen shows more than the text after the paste, it is not submitted.
 --answer sends the text also to a dialog, or where it is not known what shows.
 --when idle waits until the agent waits for its next prompt, or for --timeout.

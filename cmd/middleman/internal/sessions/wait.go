@@ -71,7 +71,7 @@ wait --exit returns the program's exit code. A time-out is exit code 124.`,
 	flags.BoolVar(&f.scrollback, "scrollback", false, "with --text or --regex: search the lines that have scrolled away too")
 	flags.StringVar(&f.from, "from", "", "with --text or --regex: only in output from this `OFFSET` on, or from now on")
 	flags.DurationVar(&f.quiet, "quiet", 0, "until there was no output for this long")
-	flags.BoolVar(&f.workers, "workers", false, "until all workers of TARGET have ended (default: of this session); the exit code is 0 if theirs all are")
+	flags.BoolVar(&f.workers, "workers", false, "until all workers of TARGET have ended (default: of this session); the exit code is 0 if each of them exited with 0")
 	flags.DurationVar(&f.timeout, "timeout", 0, "give up after this long, with exit code 124 (default: never)")
 	return cmd
 }

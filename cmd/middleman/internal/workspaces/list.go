@@ -33,9 +33,9 @@ seconds is named, with the age of what is listed of it; its sessions read
 "unreachable" then, which says nothing about their programs.
 
 A "!" after a session's name or state says that its bell rang, and a "#" that it has
-printed something, since somebody last looked at it (attached or watching). Of a coding
-agent that is known (middleman profile list) they tell whether it is working, waiting
-for you, or idle.
+printed something, since somebody last looked at it (attached or watching). The state of
+a coding agent that is known (middleman profile list) also says whether it is working,
+waiting for you, or idle.
 
 PATH is shown where the terminal is wide enough for all of it; middleman path NAME
 prints it too.

@@ -35,8 +35,8 @@ is checked out, its files are brought up to date with it.
 
 The workspace stays as it is: --rebase and --squash put new commits on the branch, and
 leave those of the workspace. At the end the command asks whether to delete the
-workspace, and then whether to stop its sessions; without a terminal --rm and
---stop-sessions do, and else it stays.
+workspace, and then whether to stop its sessions. Without a terminal it does not ask:
+--rm deletes the workspace, and --stop-sessions stops its sessions before.
 
 Nothing changes if the workspace has changes that are not committed, if there are
 conflicts, or if the merge would touch changes where the branch is checked out.`,
