@@ -95,7 +95,7 @@ func (t *paneTerminal) Await() error {
 		}
 		return nil // ReadNow tells the end
 	}
-	err := t.rawPipe().Read(func(fd uintptr) bool { return t.gone.Load() || isReady(fd, ^int16(0)) })
+	err := t.rawPipe().Read(func(fd uintptr) bool { return t.gone.Load() || host.IsReady(fd, ^int16(0)) })
 	if t.gone.Load() && errors.Is(err, os.ErrDeadlineExceeded) {
 		return nil
 	}
@@ -135,16 +135,8 @@ func (t *paneTerminal) Read(p []byte) (n int, err error) {
 // Readable implements host.Terminal.
 func (t *paneTerminal) Readable() bool {
 	readable := false
-	err := t.rawPipe().Control(func(fd uintptr) { readable = isReady(fd, unix.POLLIN) })
+	err := t.rawPipe().Control(func(fd uintptr) { readable = host.IsReady(fd, unix.POLLIN) })
 	return err == nil && readable
-}
-
-// isReady reports whether poll(2) tells one of these events of a descriptor that
-// is read.
-func isReady(fd uintptr, events int16) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
-	return fds[0].Revents&events != 0
 }
 
 // Write implements host.Terminal.

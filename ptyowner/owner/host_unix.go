@@ -194,7 +194,7 @@ func (m *ptyMaster) SetSize(s terminal.Size) error {
 // Await blocks until there is output, or until no process holds the terminal any
 // more.
 func (m *ptyMaster) Await() error {
-	return m.raw.Read(func(fd uintptr) bool { return isReady(fd, ^int16(0)) })
+	return m.raw.Read(func(fd uintptr) bool { return host.IsReady(fd, ^int16(0)) })
 }
 
 // ReadNow takes as much output as there is, up to len(p). The kernel returns at
@@ -234,16 +234,8 @@ func readDevice(fd int, p []byte) (n int, err error) {
 // Readable reports whether there is output to read.
 func (m *ptyMaster) Readable() bool {
 	readable := false
-	err := m.raw.Control(func(fd uintptr) { readable = isReady(fd, unix.POLLIN) })
+	err := m.raw.Control(func(fd uintptr) { readable = host.IsReady(fd, unix.POLLIN) })
 	return err == nil && readable
-}
-
-// isReady reports whether poll(2) tells one of these events of a descriptor that
-// is read.
-func isReady(fd uintptr, events int16) bool {
-	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
-	unix.Poll(fds, 0) // if a signal interrupts it, Revents stays 0
-	return fds[0].Revents&events != 0
 }
 
 // Write types all of p, with no other writer's bytes in between. On error, only
