@@ -34,8 +34,8 @@ const (
 `
 )
 
-// agentText returns the text of the launchd agent.
-func agentText(o Options) ([]byte, error) {
+// launchdAgent returns the text of the launchd agent.
+func launchdAgent(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}

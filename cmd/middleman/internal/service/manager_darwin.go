@@ -17,7 +17,7 @@ func Path() (string, error) {
 }
 
 // Text returns the service's file.
-func Text(o Options) ([]byte, error) { return agentText(o) }
+func Text(o Options) ([]byte, error) { return launchdAgent(o) }
 
 // Supported returns nil: every macOS has launchd.
 func Supported() error { return nil }

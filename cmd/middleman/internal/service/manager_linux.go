@@ -23,7 +23,7 @@ func Path() (string, error) {
 }
 
 // Text returns the service's file.
-func Text(o Options) ([]byte, error) { return unitText(o) }
+func Text(o Options) ([]byte, error) { return systemdUnit(o) }
 
 // Supported returns nil, or an error that wraps errors.ErrUnsupported.
 func Supported() error {

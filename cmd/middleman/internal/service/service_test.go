@@ -11,7 +11,7 @@ import (
 )
 
 func TestUnitQuotes(t *testing.T) {
-	text, err := unitText(Options{
+	text, err := systemdUnit(Options{
 		Executable: `/opt/odd 100% $x/"mid"\dleman`,
 		Args:       []string{"serve", "--listen", "a$b%c"},
 		Env:        []string{"PATH=/a b:/c$d%e"},
@@ -32,7 +32,7 @@ func TestUnitQuotes(t *testing.T) {
 
 func TestAgentIsXML(t *testing.T) {
 	odd := `/opt/<&>"'/middleman`
-	text, err := agentText(Options{Executable: odd, Args: []string{"serve"}, Env: []string{"PATH=/a&b"}, Log: "/l"})
+	text, err := launchdAgent(Options{Executable: odd, Args: []string{"serve"}, Env: []string{"PATH=/a&b"}, Log: "/l"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,10 +60,10 @@ func TestRefused(t *testing.T) {
 		"a new line":      {Executable: "/m", Args: []string{"a\nExecStart=/evil"}},
 		"no UTF-8":        {Executable: "/m", Env: []string{"A=\xff"}},
 	} {
-		if _, err := unitText(o); err == nil {
+		if _, err := systemdUnit(o); err == nil {
 			t.Errorf("%s: no error from Unit", name)
 		}
-		if _, err := agentText(o); err == nil {
+		if _, err := launchdAgent(o); err == nil {
 			t.Errorf("%s: no error from Agent", name)
 		}
 	}
@@ -74,7 +74,7 @@ func TestInstalled(t *testing.T) {
 	if there, err := Installed(path); there || err != nil {
 		t.Errorf("none: %v, %v", there, err)
 	}
-	text, err := unitText(Options{Executable: "/m"})
+	text, err := systemdUnit(Options{Executable: "/m"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ RestartSec=1
 WantedBy=default.target
 `
 
-// unitText returns the text of the systemd unit.
-func unitText(o Options) ([]byte, error) {
+// systemdUnit returns the text of the systemd unit.
+func systemdUnit(o Options) ([]byte, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
