@@ -82,7 +82,7 @@ type Definition struct {
 	// of egress.Parse; nil leaves it to the settings.
 	Network []string `toml:"network"`
 	// Secrets lists variables whose values the program does not have in a sandbox, in
-	// the form of egress.ParseSecret.
+	// the form of egress.ParseSecrets.
 	Secrets []string `toml:"secrets"`
 	// Bundle makes this the profile of a bundle, written ID/PROFILE@DIGEST. Then it has
 	// nothing else.

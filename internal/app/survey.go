@@ -16,7 +16,7 @@ import (
 type Surveyor struct {
 	Store      *store.Store // may be open for reading only; nil means an empty store
 	Workspaces Workspaces
-	Backends []terminal.Backend
+	Backends   []terminal.Backend
 	// Workers has the records that tell which workers have ended. For the zero
 	// value, none has.
 	Workers store.Tombstones

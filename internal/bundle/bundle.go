@@ -14,9 +14,9 @@ import (
 	"middleman/internal/agent"
 )
 
-// Schema is the one schema that this version reads. A field that it does not know is
+// schemaVersion is the one schema that this version reads. A field that it does not know is
 // refused, so each new field needs a new number.
-const Schema = 1
+const schemaVersion = 1
 
 // Limits of a bundle. Each is checked while it is read.
 const (

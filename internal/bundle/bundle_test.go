@@ -29,7 +29,7 @@ const plain = `{
 
 func decode(t *testing.T, text string) Bundle {
 	t.Helper()
-	b, err := DecodeBytes([]byte(text))
+	b, err := Decode([]byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,7 +168,7 @@ func TestMaliciousContentIsRefusedWithItsField(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name[:min(len(c.name), 60)], func(t *testing.T) {
-			b, err := DecodeBytes([]byte(c.text))
+			b, err := Decode([]byte(c.text))
 			e, ok := errors.AsType[*Error](err)
 			if !ok {
 				t.Fatalf("%v, %+v", err, b)
@@ -203,7 +203,7 @@ func TestFlippedBitIsRefused(t *testing.T) {
 	for i := 0; i < len(signed)*8; i += step {
 		raw := []byte(signed)
 		raw[i/8] ^= 1 << (i % 8)
-		if got, err := DecodeBytes(raw); err == nil {
+		if got, err := Decode(raw); err == nil {
 			t.Fatalf("bit %d of byte %d (%q): %s", i%8, i/8, signed[max(0, i/8-20):i/8+1], got.Canonical())
 		}
 	}
@@ -249,14 +249,14 @@ func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"schema":1,"id":"a","revision":1,"created":"2026-01-01T00:00:00Z","profiles":{"p":{"command":["x"]}}}`))
 	f.Add([]byte(`{"schema":1,"id":"\ud83d\ude00"}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		b, err := DecodeBytes(raw)
+		b, err := Decode(raw)
 		if err != nil {
 			if _, ok := errors.AsType[*Error](err); !ok {
 				t.Fatal(err)
 			}
 			return
 		}
-		again, err := DecodeBytes(b.Canonical())
+		again, err := Decode(b.Canonical())
 		if err != nil || again.Sum() != b.Sum() || !bytes.Equal(again.Canonical(), b.Canonical()) {
 			t.Fatalf("%v\n%s\n%s", err, b.Canonical(), again.Canonical())
 		}

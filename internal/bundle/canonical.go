@@ -38,7 +38,7 @@ func (b Bundle) tree() map[string]any {
 		declarations = append(declarations, map[string]any{"ref": d.Ref.String(), "env": d.Env, "write": d.Write, "optional": d.Optional})
 	}
 	return map[string]any{
-		"schema": int64(Schema), "id": b.ID, "revision": b.Revision, "workspace": b.Workspace, "created": b.Created,
+		"schema": int64(schemaVersion), "id": b.ID, "revision": b.Revision, "workspace": b.Workspace, "created": b.Created,
 		"provenance":   map[string]any{"author": b.Provenance.Author, "tool": b.Provenance.Tool, "source": b.Provenance.Source, "commit": b.Provenance.Commit},
 		"profiles":     profiles,
 		"declarations": declarations,

@@ -3,15 +3,14 @@ package bundle
 import (
 	"bytes"
 	"fmt"
-	"io"
 	"maps"
 	"slices"
 )
 
-// Decode reads one bundle. It reads no more than MaxBytes, and stops at the first fault.
-// If the document says what its digest is, that must match. The error is an *Error.
-func Decode(r io.Reader) (Bundle, error) {
-	tree, err := parse(r)
+// Decode reads one bundle, of MaxBytes at most, and stops at the first fault. If the
+// document says what its digest is, that must match. The error is an *Error.
+func Decode(raw []byte) (Bundle, error) {
+	tree, err := parse(bytes.NewReader(raw))
 	if err != nil {
 		return Bundle{}, err
 	}
@@ -32,9 +31,6 @@ func Decode(r io.Reader) (Bundle, error) {
 	return b, nil
 }
 
-// DecodeBytes is Decode for a document in memory.
-func DecodeBytes(raw []byte) (Bundle, error) { return Decode(bytes.NewReader(raw)) }
-
 func read(top map[string]any) (b Bundle, err error) {
 	var schema int64
 	var provenance map[string]any
@@ -42,8 +38,8 @@ func read(top map[string]any) (b Bundle, err error) {
 	var declarations []any
 	f := fields{"", top, nil}
 	f.integer("schema", &schema)
-	if f.err == nil && schema != Schema {
-		return b, invalid("schema", "is %d, and this version of middleman reads %d: use a newer version, or make the bundle again", schema, Schema)
+	if f.err == nil && schema != schemaVersion {
+		return b, invalid("schema", "is %d, and this version of middleman reads %d: use a newer version, or make the bundle again", schema, schemaVersion)
 	}
 	f.text("id", &b.ID)
 	f.integer("revision", &b.Revision)
@@ -180,7 +176,7 @@ func (f *fields) done() error {
 		return f.err
 	}
 	for _, key := range slices.Sorted(maps.Keys(f.m)) {
-		return invalid(join(f.path, key), "is not a field that schema %d has", Schema)
+		return invalid(join(f.path, key), "is not a field that schema %d has", schemaVersion)
 	}
 	return nil
 }

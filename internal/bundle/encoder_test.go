@@ -23,7 +23,7 @@ func TestSecondEncoderAgrees(t *testing.T) {
 	var want []string
 	for range 100 {
 		text := generate(r)
-		b, err := bundle.DecodeBytes([]byte(text))
+		b, err := bundle.Decode([]byte(text))
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

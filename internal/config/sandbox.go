@@ -22,7 +22,7 @@ type Sandbox struct {
 	// egress.Parse; nil is no limit, or at level strict none.
 	Network []string `toml:"network"`
 	// Secrets lists variables whose values sandboxed programs do not have, in the form
-	// of egress.ParseSecret.
+	// of egress.ParseSecrets.
 	Secrets []string `toml:"secrets"`
 	// Memory, FileSize and Processes bound what a sandboxed session uses; 0 is no bound.
 	Memory    Size  `toml:"memory"`

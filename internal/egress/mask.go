@@ -36,9 +36,9 @@ type Secret struct {
 
 var variableName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`) })
 
-// ParseSecret parses "VARIABLE HOST...". A host is a name, with ":PORT" unless that is
+// parseSecret parses "VARIABLE HOST...". A host is a name, with ":PORT" unless that is
 // 443.
-func ParseSecret(text string) (s Secret, err error) {
+func parseSecret(text string) (s Secret, err error) {
 	words := strings.Fields(text)
 	if len(words) < 2 || !variableName().MatchString(words[0]) {
 		return s, fmt.Errorf("secret %q: write the name of a variable and the hosts that its value is for: API_KEY api.example", text)
@@ -63,7 +63,7 @@ func ParseSecrets(list []string) (all []Secret, err error) {
 		return nil, fmt.Errorf("a list of %d secrets: at most %d are allowed", len(list), maxSecrets)
 	}
 	for _, text := range list {
-		s, err := ParseSecret(text)
+		s, err := parseSecret(text)
 		if err != nil {
 			return nil, err
 		}

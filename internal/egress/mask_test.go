@@ -65,7 +65,7 @@ func newMaskedPlace(t *testing.T) *maskedPlace {
 	}
 	p.roots = x509.NewCertPool()
 	p.roots.AddCert(host.Certificate())
-	secret, err := ParseSecret("KEY example.com")
+	secret, err := parseSecret("KEY example.com")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -287,12 +287,12 @@ func TestAuthorityIsNarrow(t *testing.T) {
 }
 
 func TestParseSecret(t *testing.T) {
-	s, err := ParseSecret("API_KEY api.example Other.Example:8443")
+	s, err := parseSecret("API_KEY api.example Other.Example:8443")
 	if err != nil || s.Variable != "API_KEY" || !slices.Equal(s.Hosts, []string{"api.example:443", "other.example:8443"}) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	for _, text := range []string{"", "KEY", "1KEY api.example", "K-Y api.example", "KEY *.example.org", "KEY 192.0.2.1", "KEY api.example:0", "KEY https://api.example"} {
-		if s, err := ParseSecret(text); err == nil {
+		if s, err := parseSecret(text); err == nil {
 			t.Errorf("%q: %+v", text, s)
 		}
 	}

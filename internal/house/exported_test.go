@@ -17,9 +17,7 @@ import (
 
 // lonely are the names that are exported although no other package uses them, and
 // why.
-var lonely = map[string]string{
-	"internal/server.Problem": "the description of the API names the schema of its errors after it",
-}
+var lonely = map[string]string{}
 
 // An exported name of an internal package is a promise to other packages. A name
 // that none of them uses is not exported, except methods and fields, which may

@@ -79,7 +79,7 @@ type Network struct {
 	// "" without Allow.
 	Log string `json:"log,omitempty"`
 	// Masked lists the variables whose values the program does not have, as
-	// egress.ParseSecret reads them. Secrets is the file from which the proxy takes the
+	// egress.ParseSecrets reads them. Secrets is the file from which the proxy takes the
 	// values; it removes that file. Both need Allow.
 	Masked  []string `json:"masked,omitempty"`
 	Secrets string   `json:"secrets,omitempty"`

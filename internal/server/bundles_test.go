@@ -62,7 +62,7 @@ func TestBundlesAreStoredByDigest(t *testing.T) {
 		t.Errorf("%+v", newest)
 	}
 	shown := get[api.Bundle](r, "GET", "/bundles/team?digest="+first.Bundle.Digest, nil)
-	if b, err := bundle.DecodeBytes(shown.Content); err != nil || b.Sum() != first.Bundle.Digest {
+	if b, err := bundle.Decode(shown.Content); err != nil || b.Sum() != first.Bundle.Digest {
 		t.Errorf("%v: %s", err, shown.Content)
 	}
 	for _, id := range []string{"?", "&", "#", "=", "%", "a/b", "%2e%2e", "a?digest=b"} {

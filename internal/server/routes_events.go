@@ -28,8 +28,8 @@ type EventsHeader struct {
 	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that was seen"`
 }
 
-// EventsQuery is the query of the stream of all events.
-type EventsQuery struct {
+// eventsQuery is the query of the stream of all events.
+type eventsQuery struct {
 	EventsHeader
 	Runtimes bool `query:"runtimes" doc:"Also what happens on remote runtimes, with the types remote and runtime. The server follows the events of the runtimes as long as somebody asks for them"`
 }

@@ -41,7 +41,7 @@ func (s *Server) systemRoutes() {
 		add(s, op, func(ctx context.Context, _ *empty) (*reply[api.Server], error) { return s.end(ctx, end.restart) })
 	}
 	add(s, eventRoute("/events", "events", "All events"),
-		func(_ context.Context, in *EventsQuery) (*stream, error) {
+		func(_ context.Context, in *eventsQuery) (*stream, error) {
 			return s.eventStream(in.LastEventID, "", in.Runtimes), nil
 		})
 }

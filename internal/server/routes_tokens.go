@@ -16,8 +16,8 @@ import (
 // maxTokenLife bounds the life of a token: 100 years.
 const maxTokenLife = 100 * 365 * 24 * time.Hour
 
-// TokenPath is the path parameter of a token.
-type TokenPath struct {
+// tokenPath is the path parameter of a token.
+type tokenPath struct {
 	Token string `path:"token" doc:"Id or name of a token"`
 }
 
@@ -104,7 +104,7 @@ func (s *Server) getTokens(ctx context.Context, _ *empty) (*reply[api.Tokens], e
 	return &reply[api.Tokens]{out}, err
 }
 
-func (s *Server) deleteToken(ctx context.Context, in *TokenPath) (*empty, error) {
+func (s *Server) deleteToken(ctx context.Context, in *tokenPath) (*empty, error) {
 	s.tokens.Lock()
 	defer s.tokens.Unlock()
 	t, err := s.token(ctx, in.Token)
@@ -119,7 +119,7 @@ func (s *Server) deleteToken(ctx context.Context, in *TokenPath) (*empty, error)
 	return &empty{}, nil
 }
 
-func (s *Server) rotateToken(ctx context.Context, in *TokenPath) (*reply[api.CreatedToken], error) {
+func (s *Server) rotateToken(ctx context.Context, in *tokenPath) (*reply[api.CreatedToken], error) {
 	s.tokens.Lock()
 	defer s.tokens.Unlock()
 	t, err := s.token(ctx, in.Token)

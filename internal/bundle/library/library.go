@@ -45,7 +45,7 @@ func broken(err error) error {
 
 // Push reads a bundle and stores it. What is stored already is left as it is.
 func (l *Library) Push(ctx context.Context, raw []byte) (api.PushedBundle, error) {
-	b, err := bundle.DecodeBytes(raw)
+	b, err := bundle.Decode(raw)
 	if err != nil {
 		return api.PushedBundle{}, err
 	}
@@ -70,7 +70,7 @@ func (l *Library) Push(ctx context.Context, raw []byte) (api.PushedBundle, error
 
 // read returns the content of a row, if that is what it was when it was stored.
 func read(row store.Bundle) (bundle.Bundle, error) {
-	b, err := bundle.DecodeBytes(row.Content)
+	b, err := bundle.Decode(row.Content)
 	switch {
 	case err != nil:
 		return b, bundle.Errorf(bundle.ErrStore, "what is stored of bundle %s, revision %d, is damaged (%v): push it again", row.ID, row.Revision, err)

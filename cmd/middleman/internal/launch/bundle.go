@@ -115,7 +115,7 @@ func (c commands) readBundle(file string) (bundle.Bundle, []byte, error) {
 	if err != nil {
 		return bundle.Bundle{}, nil, fmt.Errorf("read bundle %s: %w", file, err)
 	}
-	b, err := bundle.DecodeBytes(raw)
+	b, err := bundle.Decode(raw)
 	if err != nil {
 		return b, nil, fmt.Errorf("bundle %s: %w", file, err)
 	}
@@ -203,7 +203,7 @@ func (c commands) open(ctx context.Context, server *client.Client, text string) 
 	if shown.Problem != "" {
 		return bundle.Bundle{}, errors.New(shown.Problem)
 	}
-	b, err := bundle.DecodeBytes(shown.Content)
+	b, err := bundle.Decode(shown.Content)
 	if err == nil && b.Sum() != shown.Digest {
 		err = bundle.Errorf(bundle.ErrDigest, "the server's answer has the digest %s, not %s", b.Sum(), shown.Digest)
 	}
@@ -228,7 +228,7 @@ func (c commands) showBundle(ctx context.Context, server *client.Client, given [
 		if shown.Problem != "" {
 			return nil
 		}
-		b, err := bundle.DecodeBytes(shown.Content)
+		b, err := bundle.Decode(shown.Content)
 		if err != nil {
 			return err
 		}
