@@ -28,9 +28,9 @@ import (
 // ErrNoServer: no process listens on the server's socket.
 var ErrNoServer = errors.New("no server is running")
 
-// errUnanswered: the request was sent, but no answer came, because the server
+// ErrUnanswered: the request was sent, but no answer came, because the server
 // ended or the client stopped waiting. The server may have done a part of it.
-var errUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
+var ErrUnanswered = errors.New("the server took the request and did not answer, so it is not known whether anything was started or changed")
 
 const (
 	dialTimeout   = 2 * time.Second
@@ -305,7 +305,7 @@ func Decode(raw []byte, out any) error {
 	return checkIDs(out)
 }
 
-// transportError returns ErrNoServer if no server listens, and errUnanswered if a
+// transportError returns ErrNoServer if no server listens, and ErrUnanswered if a
 // request that may change something was sent. Such a request must not be
 // repeated: the server may have carried it out, and a server that starts anew
 // does not remember requests without an answer.
@@ -314,7 +314,7 @@ func transportError(method, path string, sent bool, err error) error {
 		err = e.Err
 	}
 	if sent {
-		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", errUnanswered, err)
+		return fmt.Errorf("%w (%w): look with `middleman ls --all` before you ask again", ErrUnanswered, err)
 	}
 	if errors.Is(err, syscall.ECONNREFUSED) || errors.Is(err, fs.ErrNotExist) || errors.Is(err, pinned.ErrNotThere) {
 		return ErrNoServer

@@ -45,7 +45,7 @@ func TestAChangeThatWasSentAndNotAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})
-	if started.Load() != 1 || !errors.Is(err, errUnanswered) || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "middleman ls") {
+	if started.Load() != 1 || !errors.Is(err, ErrUnanswered) || errors.Is(err, ErrNoServer) || !strings.Contains(err.Error(), "middleman ls") {
 		t.Errorf("%d starts, %v", started.Load(), err)
 	}
 	_, err = c.StartSession(t.Context(), "w1", api.NewSession{})

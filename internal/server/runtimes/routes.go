@@ -45,8 +45,8 @@ type routes struct {
 	subprotocol string
 }
 
-// runtimePath is the path parameter of a remote runtime.
-type runtimePath struct {
+// Path is the path parameter of a remote runtime.
+type Path struct {
 	Runtime string `path:"runtime" doc:"Name of a remote runtime"`
 }
 
@@ -141,7 +141,7 @@ func (rs *routes) add(ctx context.Context, in *addIn) (*reply[api.Runtime], erro
 	return &reply[api.Runtime]{rs.view(ctx, c, r.Check(ctx))}, nil
 }
 
-func (rs *routes) remove(ctx context.Context, in *runtimePath) (*empty, error) {
+func (rs *routes) remove(ctx context.Context, in *Path) (*empty, error) {
 	_, err := rs.find(ctx, in.Runtime)
 	if err == nil {
 		err = rs.onSocket(ctx)
@@ -156,7 +156,7 @@ func (rs *routes) remove(ctx context.Context, in *runtimePath) (*empty, error) {
 	return nil, err
 }
 
-func (rs *routes) check(ctx context.Context, in *runtimePath) (*reply[api.Runtime], error) {
+func (rs *routes) check(ctx context.Context, in *Path) (*reply[api.Runtime], error) {
 	r, err := rs.find(ctx, in.Runtime)
 	if err != nil {
 		return nil, err
