@@ -21,7 +21,7 @@ type noneError string
 
 func (e noneError) Error() string { return string(e) }
 
-// ProblemCode implements cli.Coded.
+// ProblemCode returns the code that the command line prints with --json.
 func (noneError) ProblemCode() string { return api.CodeNotFound }
 
 // Deleted lists the deleted workspaces that have a record, the last deleted one
