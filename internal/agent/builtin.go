@@ -27,6 +27,7 @@ var builtIn = []Profile{
 		Grace:    "10s",
 		// With the variable it keeps .claude.json in it too.
 		Directories: []string{"CLAUDE_CONFIG_DIR=~/.claude"},
+		Logins:      []string{"~/.claude/.credentials.json"},
 	}},
 	{Name: "codex", Program: "Codex", Versions: "0.149 to 0.155", Definition: Definition{
 		Command: []string{"codex"},
@@ -37,6 +38,7 @@ var builtIn = []Profile{
 		Grace:   "10s",
 
 		Directories: []string{"CODEX_HOME=~/.codex"},
+		Logins:      []string{"~/.codex/auth.json"},
 	}},
 	{Name: "gemini", Program: "Gemini CLI", Versions: "5411f11", Definition: Definition{
 		Command: []string{"gemini"},
@@ -46,6 +48,7 @@ var builtIn = []Profile{
 		Stop:    []string{"C-c", "C-d", "C-d"},
 
 		Directories: []string{"~/.gemini"},
+		Logins:      []string{"~/.gemini/oauth_creds.json"},
 	}},
 	{Name: "agy", Program: "Antigravity CLI", Versions: "1.2", Definition: Definition{
 		Command: []string{"agy"},
@@ -62,6 +65,7 @@ var builtIn = []Profile{
 		Stop:    []string{"C-c", "C-c"},
 
 		Directories: []string{"~/.local/share/opencode", "~/.local/state/opencode", "~/.config/opencode"},
+		Logins:      []string{"~/.local/share/opencode/auth.json"},
 	}},
 	{Name: "copilot", Program: "GitHub Copilot CLI", Versions: "1.0.78", Definition: Definition{
 		Command:  []string{"copilot"},

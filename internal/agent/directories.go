@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -46,12 +47,32 @@ func (d Definition) checkDirectories() error {
 			return err
 		}
 	}
+	for _, path := range d.Logins {
+		if !IsPlace(path) || len(d.LoginsIn(filepath.Dir(path))) == 0 {
+			return fmt.Errorf("logins: %q: it must be a file in one of the directories of the profile, such as ~/.codex/auth.json", path)
+		}
+	}
 	for _, path := range d.Writable {
 		if !IsPlace(path) {
 			return fmt.Errorf("writable: %q: it must be an absolute path, or begin with ~/", path)
 		}
 	}
 	return nil
+}
+
+// LoginsIn returns the names of the files with logins in a directory of the program, given
+// as it is in Directories. It is empty for any other directory.
+func (d Definition) LoginsIn(dir string) (names []string) {
+	known := slices.ContainsFunc(d.Directories, func(item string) bool {
+		parsed, err := ParseDirectory(item)
+		return err == nil && parsed.Path == dir
+	})
+	for _, path := range d.Logins {
+		if known && filepath.Dir(path) == dir {
+			names = append(names, filepath.Base(path))
+		}
+	}
+	return names
 }
 
 // IsAgent reports whether the profile is that of a coding agent: a built-in one,

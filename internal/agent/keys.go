@@ -15,6 +15,7 @@ var Keys = []keydoc.Text{
 	{Key: "profiles.NAME.approvals", About: `Let middleman approve answer what the program asks for permissions, by a hook of this launch. Only claude, codex, and wrappers that are like them.`},
 	{Key: "profiles.NAME.sandbox", Values: []string{"none", "workspace", "strict"}, About: `What the program may touch, without --sandbox. Without the key sandbox.level of the settings says it. That of a repository counts only where it is stronger than the settings.`},
 	{Key: "profiles.NAME.directories", About: `Where the program keeps its settings, login and conversations: in a sandbox it has a copy of each, which is kept with the workspace. VARIABLE=DIRECTORY leads it there by that variable, such as "CODEX_HOME=~/.codex"; others need bubblewrap. A repository's do not count.`},
+	{Key: "profiles.NAME.logins", About: `Files in these directories that hold a login and nothing else, such as "~/.codex/auth.json". If sandbox.logins names the profile, one that the program renews in a sandbox replaces yours. A repository's do not count.`},
 	{Key: "profiles.NAME.bundle", About: `The profile of a bundle that this one is, as ID/PROFILE@DIGEST, such as one that "middleman bundle list" shows; then it has no other key. A repository's is refused.`},
 	{Key: "profiles.NAME.writable", About: `Directories that the program may change in a sandbox, such as "~/notes". A repository's do not count.`},
 	{Key: "profiles.NAME.network", About: `The hosts that the program can reach in a sandbox, as sandbox.network. A repository's do not count.`},

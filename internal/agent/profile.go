@@ -76,6 +76,9 @@ type Definition struct {
 	// Directories hold what the program keeps: in a sandbox it gets a copy of each
 	// of its own. See Directory for their form.
 	Directories []string `toml:"directories"`
+	// Logins are files in Directories with nothing but a login, which the program
+	// renews: "~/.codex/auth.json". See config.Sandbox.Logins.
+	Logins []string `toml:"logins"`
 	// Writable are directories that the program may change in a sandbox.
 	Writable []string `toml:"writable"`
 	// Network lists the hosts that the program can reach in a sandbox, in the form
@@ -161,6 +164,7 @@ func (d Definition) check() error {
 		{"env", d.Env, nil},
 		{"spawn", d.Spawn, nil},
 		{"directories", d.Directories, nil},
+		{"logins", d.Logins, nil},
 		{"writable", d.Writable, nil},
 		{"stop", d.Stop, nil},
 	} {

@@ -162,12 +162,16 @@ func (s *App) bringOften(ctx context.Context, workspaceID string) {
 	dir := filepath.Join(s.Dirs.Quarantine(workspaceID), quarantine.GitDirectory)
 	ticks := time.NewTicker(bringEvery)
 	defer ticks.Stop()
+	defer func() { s.renewLogins(context.WithoutCancel(ctx), workspaceID) }() // the session may have ended just now
 	var seen watch.Mark
 	for n := 0; ; n++ {
 		select {
 		case <-ticks.C:
 		case <-ctx.Done():
 			return
+		}
+		if n%bringBlind == 0 {
+			s.renewLogins(ctx, workspaceID)
 		}
 		if seen != 0 && s.watcher.Unchanged(id, seen) || seen == 0 && n%bringBlind != 0 {
 			continue
@@ -181,6 +185,17 @@ func (s *App) bringOften(ctx context.Context, workspaceID string) {
 			return watch.Tree{Root: dir, Skip: map[string]bool{"objects": true}}, nil
 		})
 		_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+	}
+}
+
+// renewLogins brings out what programs in the sandbox of a workspace have renewed.
+func (s *App) renewLogins(ctx context.Context, workspaceID string) {
+	renewed, err := s.maker().RenewLogins(ctx, workspaceID)
+	for _, file := range renewed {
+		s.Log.Info("a sandboxed program renewed a login", "workspace", workspaceID, "file", file)
+	}
+	if err != nil && ctx.Err() == nil {
+		s.Log.Warn("renew logins", "workspace", workspaceID, "error", err)
 	}
 }
 

@@ -300,7 +300,7 @@ func (c Config) check() error {
 			return err
 		}
 	}
-	if err := c.Sandbox.check(); err != nil {
+	if err := c.Sandbox.check(c.Profiles); err != nil {
 		return err
 	}
 	if err := c.Env.check(); err != nil {

@@ -37,7 +37,7 @@ func FuzzParse(f *testing.F) {
 			first.Hosts, second.Hosts = nil, nil // an empty list is none
 		}
 		for _, c := range []*Config{&first, &second} {
-			for _, list := range []*[]string{&c.Sandbox.Hide, &c.Sandbox.Show, &c.Sandbox.Writable, &c.Sandbox.Network, &c.Sandbox.Secrets} {
+			for _, list := range []*[]string{&c.Sandbox.Hide, &c.Sandbox.Show, &c.Sandbox.Writable, &c.Sandbox.Network, &c.Sandbox.Secrets, &c.Sandbox.Logins} {
 				*list = slices.Concat(*list)
 			}
 			c.Env.Forward, c.Env.Deny, c.Notify.Command = slices.Concat(c.Env.Forward), slices.Concat(c.Env.Deny), slices.Concat(c.Notify.Command) // nil if empty

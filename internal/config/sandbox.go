@@ -24,13 +24,17 @@ type Sandbox struct {
 	// Secrets lists variables whose values sandboxed programs do not have, in the form
 	// of egress.ParseSecrets.
 	Secrets []string `toml:"secrets"`
+	// Logins are profiles whose programs may renew the user's login: what they write to
+	// the files that agent.Definition.Logins names comes out of the sandbox.
+	Logins []string `toml:"logins"`
 	// Memory, FileSize and Processes bound what a sandboxed session uses; 0 is no bound.
 	Memory    Size  `toml:"memory"`
 	FileSize  Size  `toml:"file_size"`
 	Processes int64 `toml:"processes"`
 }
 
-func (s Sandbox) check() error {
+// check also needs the user's profiles.
+func (s Sandbox) check(profiles map[string]agent.Definition) error {
 	switch s.Level {
 	case "auto", "none", "workspace", "strict":
 	default:
@@ -51,6 +55,11 @@ func (s Sandbox) check() error {
 	}
 	if _, err := egress.ParseSecrets(s.Secrets); err != nil {
 		return fmt.Errorf("sandbox.secrets: %w", err)
+	}
+	for all, i := agent.Profiles(profiles, nil), 0; i < len(s.Logins); i++ {
+		if p, known := all[s.Logins[i]]; !known || len(p.Logins) == 0 && p.Bundle == "" {
+			return fmt.Errorf("sandbox.logins has %q: it must be a profile with logins, such as claude or codex", s.Logins[i])
+		}
 	}
 	if s.Processes < 0 {
 		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound) or more", s.Processes)

@@ -168,6 +168,7 @@ type builder struct {
 	// shown are the writable directories as people know them, and copied those that
 	// the program has a copy of.
 	shown, copied []string
+	logins        []login  // those that may come out
 	masked        []string // the secrets that the program has placeholders for
 	temp          string   // says where temporary files are
 }

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -36,6 +37,11 @@ func (b *builder) copies() error {
 	if b.Profile.Source == agent.Repository {
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
+	defer cancel()
+	if _, err := b.RenewLogins(ctx, b.Workspace); err != nil { // before what is newer outside comes in
+		b.note("%v", err)
+	}
 	for _, item := range b.Profile.Directories {
 		d, err := agent.ParseDirectory(item)
 		if err != nil {
@@ -49,7 +55,7 @@ func (b *builder) copies() error {
 			return fmt.Errorf("copy %s for the sandbox: %w", d.Path, err)
 		}
 	}
-	return nil
+	return b.watchLogins(ctx, b.Workspace, b.logins)
 }
 
 func (b *builder) copy(d agent.Directory) error {
@@ -83,6 +89,7 @@ func (b *builder) copy(d agent.Directory) error {
 	if left > 0 {
 		b.note("%d files of %s are not in its copy: links, large files, and those beyond %d files or %d MiB", left, d.Path, maxFiles, maxCopied>>20)
 	}
+	b.logins = append(b.logins, b.consented(d, from, to)...)
 	b.copied = append(b.copied, d.Path)
 	b.policy.Writable = append(b.policy.Writable, to)
 	if d.Variable != "" {
