@@ -127,21 +127,28 @@ func (s *Store) Session(ctx context.Context, id string) (Session, error) {
 // workspaceID is "", oldest first. next is the cursor of the next page, "" at the
 // end.
 func (s *Store) Sessions(ctx context.Context, workspaceID string, p Page) (list []Session, next string, err error) {
+	return sessionPage(ctx, s, `SELECT `+sessionColumns+` FROM sessions`, workspaceID, p, scanSession)
+}
+
+func (x Session) cursor() string { return cursorAt(x.CreatedAt, x.ID) }
+
+// sessionPage returns a page of the rows of a query for sessions: those of one
+// workspace, or all if workspaceID is "".
+func sessionPage[T interface{ cursor() string }](ctx context.Context, s *Store, query, workspaceID string, p Page, scan func(scanner) (T, error)) (list []T, next string, err error) {
 	at, id, err := p.after()
 	if err != nil {
 		return nil, "", err
 	}
-	query := `SELECT ` + sessionColumns + ` FROM sessions WHERE ` + plainID + ` AND (created_at, id) > (?, ?)`
+	query += ` WHERE ` + plainID + ` AND (created_at, id) > (?, ?)`
 	args := []any{at, id}
 	if workspaceID != "" {
 		query += ` AND workspace_id = ?`
 		args = append(args, workspaceID)
 	}
-	list, err = collect(ctx, s.read, scanSession, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.sqlLimit())...)
-	if err != nil {
+	if list, err = collect(ctx, s.read, scan, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.sqlLimit())...); err != nil {
 		return nil, "", fmt.Errorf("list sessions: %w", err)
 	}
-	list, next = cut(list, p, func(x Session) string { return cursorAt(x.CreatedAt, x.ID) })
+	list, next = cut(list, p, T.cursor)
 	return list, next, nil
 }
 

@@ -55,22 +55,7 @@ func (s *Store) Transcript(ctx context.Context, id string) (Transcript, error) {
 // deleted workspaces if workspaceID is "", oldest session first. next is the
 // cursor of the next page, "" at the end.
 func (s *Store) Transcripts(ctx context.Context, workspaceID string, p Page) (list []Transcript, next string, err error) {
-	at, id, err := p.after()
-	if err != nil {
-		return nil, "", err
-	}
-	query := `SELECT ` + transcriptColumns + ` FROM deleted_sessions WHERE ` + plainID + ` AND (created_at, id) > (?, ?)`
-	args := []any{at, id}
-	if workspaceID != "" {
-		query += ` AND workspace_id = ?`
-		args = append(args, workspaceID)
-	}
-	list, err = collect(ctx, s.read, scanTranscript, query+` ORDER BY created_at, id LIMIT ?`, append(args, p.sqlLimit())...)
-	if err != nil {
-		return nil, "", fmt.Errorf("list sessions of deleted workspaces: %w", err)
-	}
-	list, next = cut(list, p, func(x Transcript) string { return cursorAt(x.CreatedAt, x.ID) })
-	return list, next, nil
+	return sessionPage(ctx, s, `SELECT `+transcriptColumns+` FROM deleted_sessions`, workspaceID, p, scanTranscript)
 }
 
 // ForgetTranscript removes the record of a session of a deleted workspace, or
