@@ -234,7 +234,7 @@ func Explain(c *cli.CLI, list []api.Worker) {
 func OwnSession() (string, error) {
 	id := os.Getenv("MIDDLEMAN_SESSION")
 	if id == "" || os.Getenv("MIDDLEMAN_WORKSPACE") == "" {
-		return "", cli.Usagef("this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are not set): only a session can start a worker; outside, `middleman new` makes a workspace")
+		return "", cli.Usagef("this is not the terminal of a session (MIDDLEMAN_SESSION and MIDDLEMAN_WORKSPACE are not set): name the session, with --parent TARGET for a worker of it; `middleman new` makes a workspace")
 	}
 	if err := terminal.CheckID(id); err != nil {
 		return "", cli.Usagef("MIDDLEMAN_SESSION: %w", err)
