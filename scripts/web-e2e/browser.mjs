@@ -2,6 +2,7 @@
 
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
+import { test } from 'node:test'
 import { chromium } from 'playwright-core'
 
 const artifacts = process.env.ARTIFACTS
@@ -45,6 +46,25 @@ export function watch(page) {
     }
   })
   return page
+}
+
+/**
+ * Tests that build on each other: once one failed the others are skipped. After
+ * a failure whenFailed takes its pictures.
+ */
+export function inOrder(whenFailed) {
+  let broken = ''
+  return (name, run) => test(name, async (t) => {
+    if (broken) return t.skip(`"${broken}" failed`)
+    broken = name
+    try {
+      await run(t)
+      broken = ''
+    } catch (error) {
+      await whenFailed()
+      throw error
+    }
+  })
 }
 
 /** Takes a picture, where somebody wants to see any. */

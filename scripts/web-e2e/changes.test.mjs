@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test as nodeTest } from 'node:test'
-import { complaints, launch, phase, shot, watch } from './browser.mjs'
+import { after, before } from 'node:test'
+import { complaints, inOrder, launch, phase, shot, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -30,22 +30,10 @@ after(async () => {
   await server.cleanUp()
 })
 
-/** A test that is skipped once an earlier one failed, since it builds on that. */
-let broken = ''
-function test(name, run) {
-  nodeTest(name, async (t) => {
-    if (broken) return t.skip(`"${broken}" failed`)
-    broken = name
-    try {
-      await run(t)
-      broken = ''
-    } catch (error) {
-      await shot(page, 'changes-failed')
-      await shot(small, 'changes-failed-phone')
-      throw error
-    }
-  })
-}
+const test = inOrder(async () => {
+  await shot(page, 'changes-failed')
+  await shot(small, 'changes-failed-phone')
+})
 
 const url = (rest = '/') => `http://${server.address}${rest}`
 const button = (name, on = page) => on.getByRole('button', { name, exact: true })

@@ -5,8 +5,8 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { after, before, test as nodeTest } from 'node:test'
-import { complaints, ended, launch, lines, prompted, run, seen, shot, phase, watch } from './browser.mjs'
+import { after, before } from 'node:test'
+import { complaints, ended, inOrder, launch, lines, prompted, run, seen, shot, phase, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -29,21 +29,7 @@ after(async () => {
   await server.cleanUp()
 })
 
-/** A test that is skipped once an earlier one failed, since it builds on that. */
-let broken = ''
-function test(name, run) {
-  nodeTest(name, async (t) => {
-    if (broken) return t.skip(`"${broken}" failed`)
-    broken = name
-    try {
-      await run(t)
-      broken = ''
-    } catch (error) {
-      if (page) await shot(page, 'failed')
-      throw error
-    }
-  })
-}
+const test = inOrder(async () => page && shot(page, 'failed'))
 
 const url = (rest = '/') => `http://${server.address}${rest}`
 const textbox = (name, on = page) => on.getByRole('textbox', { name, exact: true })

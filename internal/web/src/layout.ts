@@ -2,6 +2,7 @@
 // has split the page: columns from left to right, each with rows from top to
 // bottom. Kept per workspace.
 
+import { useEffect, useState } from 'preact/hooks'
 import type { Session } from './api'
 import { changed } from './store'
 
@@ -66,6 +67,17 @@ function alive(workspace: string, sessions: Session[]): Session[][] {
 /** A phone shows one terminal, whatever is split elsewhere. */
 export const wideQuery = window.matchMedia('(min-width: 721px)')
 export const wideEnough = () => wideQuery.matches
+
+/** Whether a media query matches now. */
+export function useMatch(query: MediaQueryList): boolean {
+  const [matches, setMatches] = useState(query.matches)
+  useEffect(() => {
+    const listen = () => setMatches(query.matches)
+    query.addEventListener('change', listen)
+    return () => query.removeEventListener('change', listen)
+  }, [query])
+  return matches
+}
 
 /** How many may be shown: each has a connection of its own, and a browser opens few. */
 export const mostPanes = 4

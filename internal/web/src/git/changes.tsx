@@ -3,6 +3,7 @@
 
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Workspace } from '../api'
+import { useMatch } from '../layout'
 import { whenStatus } from './status'
 import * as api from './api'
 import type { Against, Diff } from './api'
@@ -114,7 +115,7 @@ function named(files: PatchFile[], diff: Diff): PatchFile[] {
 const foldedFrom = 3000 // lines; a file with more is folded at first, and opens
 
 function Files({ workspace, session, loaded: { diff, files }, at }: { workspace: Workspace; session?: string; loaded: Loaded; at?: Target }) {
-  const wide = useWide()
+  const wide = useMatch(wideQuery)
   const [split, setSplit] = useState(false)
   const [turned, setTurned] = useState<Set<string>>(new Set()) // those that are not folded as they would be, or are
   const isLarge = (f: PatchFile) => files.length > 1 && f.added + f.deleted > foldedFrom
@@ -258,13 +259,3 @@ function sorted(comments: Comment[], files: PatchFile[]): Comment[] {
 }
 
 const wideQuery = window.matchMedia('(min-width: 900px)')
-
-function useWide(): boolean {
-  const [wide, setWide] = useState(wideQuery.matches)
-  useEffect(() => {
-    const listen = () => setWide(wideQuery.matches)
-    wideQuery.addEventListener('change', listen)
-    return () => wideQuery.removeEventListener('change', listen)
-  }, [])
-  return wide
-}

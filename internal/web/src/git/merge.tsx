@@ -1,10 +1,11 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Workspace } from '../api'
 import { toast } from '../store'
 import { Dialog, Field } from '../ui/dialog'
 import { plural, visible, visibleLines } from '../words'
 import * as api from './api'
 import type { Merged } from './api'
+import { usePlan } from './plan'
 
 const strategies = [
   { value: 'merge', text: 'Merge: its commits stay as they are' },
@@ -17,39 +18,16 @@ export default function Merge({ workspace, onClose }: { workspace: Workspace; on
   const [into, setInto] = useState('')
   const [strategy, setStrategy] = useState('merge')
   const [message, setMessage] = useState('')
-  const [plan, setPlan] = useState<Merged>()
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
+  const request = (dryRun: boolean) =>
+    api.merge(workspace.id, { into: into.trim() || undefined, strategy, message: dryRun ? undefined : message.trim() || undefined, dry_run: dryRun })
+  const { plan, error, busy, run } = usePlan<Merged>(() => request(true), into, strategy)
 
-  useEffect(() => {
-    let mine = true
-    setPlan(undefined)
-    setError('')
-    // Typing a branch's name asks once, at its end.
-    const timer = window.setTimeout(() => {
-      api.merge(workspace.id, { into: into.trim() || undefined, strategy, dry_run: true })
-        .then((m) => mine && setPlan(m), (problem: Error) => mine && setError(problem.message))
-    }, into ? 400 : 0)
-    return () => {
-      mine = false
-      window.clearTimeout(timer)
-    }
-  }, [into, strategy])
-
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    setBusy(true)
-    setError('')
-    try {
-      const done = await api.merge(workspace.id, { into: into.trim() || undefined, strategy, message: message.trim() || undefined, dry_run: false })
-      toast('info', done.commits > 0 ? `${plural(done.commits, 'commit')} of ${visible(done.branch)} merged into ${visible(done.into)}.` : `${visible(done.into)} had everything already.`)
-      for (const warning of done.warnings ?? []) toast('error', visible(warning))
-      onClose()
-    } catch (problem) {
-      setError((problem as Error).message)
-      setBusy(false)
-    }
-  }
+  const submit = (event: Event) => run(event, async () => {
+    const done = await request(false)
+    toast('info', done.commits > 0 ? `${plural(done.commits, 'commit')} of ${visible(done.branch)} merged into ${visible(done.into)}.` : `${visible(done.into)} had everything already.`)
+    for (const warning of done.warnings ?? []) toast('error', visible(warning))
+    onClose()
+  })
   return (
     <Dialog title={`Merge ${workspace.label}`} onClose={onClose}>
       <form onSubmit={submit}>

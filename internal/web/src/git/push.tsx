@@ -1,41 +1,18 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useState } from 'preact/hooks'
 import type { Workspace } from '../api'
 import { Dialog, Field } from '../ui/dialog'
 import { plural, visible, visibleLines } from '../words'
 import * as api from './api'
 import type { Pushed } from './api'
+import { usePlan } from './plan'
 
 /** Pushes the workspace's branch, and shows where to make a pull request of it. */
 export default function Push({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
   const [remote, setRemote] = useState('')
-  const [plan, setPlan] = useState<Pushed>()
   const [done, setDone] = useState<Pushed>()
-  const [error, setError] = useState('')
-  const [busy, setBusy] = useState(false)
-  useEffect(() => {
-    let mine = true
-    setPlan(undefined)
-    setError('')
-    const timer = window.setTimeout(() => {
-      api.push(workspace.id, { remote: remote.trim() || undefined, dry_run: true })
-        .then((p) => mine && setPlan(p), (problem: Error) => mine && setError(problem.message))
-    }, remote ? 400 : 0)
-    return () => {
-      mine = false
-      window.clearTimeout(timer)
-    }
-  }, [remote])
-  const submit = async (event: Event) => {
-    event.preventDefault()
-    setBusy(true)
-    setError('')
-    try {
-      setDone(await api.push(workspace.id, { remote: remote.trim() || undefined, dry_run: false }))
-    } catch (problem) {
-      setError((problem as Error).message)
-    }
-    setBusy(false)
-  }
+  const request = (dryRun: boolean) => api.push(workspace.id, { remote: remote.trim() || undefined, dry_run: dryRun })
+  const { plan, error, busy, run } = usePlan<Pushed>(() => request(true), remote)
+  const submit = (event: Event) => run(event, async () => setDone(await request(false)))
   if (done) return <Done done={done} onClose={onClose} />
   return (
     <Dialog title={`Push ${workspace.label}`} onClose={onClose}>

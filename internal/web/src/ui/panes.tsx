@@ -1,6 +1,5 @@
-import { useEffect, useState } from 'preact/hooks'
 import type { Session, Workspace } from '../api'
-import { columnsOf, unsplit, wideQuery } from '../layout'
+import { columnsOf, unsplit, useMatch, wideQuery } from '../layout'
 import { go } from '../nav'
 import { sessionsOf } from '../store'
 import { tone } from '../words'
@@ -9,7 +8,7 @@ import { TerminalPane } from './terminal-pane'
 
 /** The terminals of a workspace: the chosen one, and on a wide screen those that it is split with. */
 export function Panes({ workspace, session }: { workspace: Workspace; session: Session }) {
-  const wide = useWide()
+  const wide = useMatch(wideQuery)
   const columns = columnsOf(workspace.id, sessionsOf(workspace.id), session)
   const several = wide && columns.flat().length > 1
   if (!several) return <TerminalPane key={session.id} session={session} active />
@@ -36,14 +35,4 @@ export function Panes({ workspace, session }: { workspace: Workspace; session: S
       ))}
     </div>
   )
-}
-
-function useWide(): boolean {
-  const [wide, setWide] = useState(wideQuery.matches)
-  useEffect(() => {
-    const listen = () => setWide(wideQuery.matches)
-    wideQuery.addEventListener('change', listen)
-    return () => wideQuery.removeEventListener('change', listen)
-  }, [])
-  return wide
 }
