@@ -2,7 +2,6 @@ package private
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -40,19 +39,4 @@ func LastDir(path string) error {
 	unsafe := &UnsafeError{Path: path}
 	unsafe.add(judgeDir(path, info))
 	return unsafe.orNil()
-}
-
-// RemoveTree is os.RemoveAll for directories that another program made, which may have
-// taken our rights to them away.
-func RemoveTree(dir string) error {
-	if os.RemoveAll(dir) == nil {
-		return nil
-	}
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if entry != nil && entry.IsDir() {
-			_ = os.Chmod(path, 0o700) // WalkDir calls this before it reads the directory
-		}
-		return nil
-	})
-	return os.RemoveAll(dir)
 }
