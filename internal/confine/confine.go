@@ -143,7 +143,7 @@ func (m Maker) RemoveTemp(session string) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
 	}
-	return errors.Join(err, os.RemoveAll(m.tempDir(session)))
+	return errors.Join(err, private.RemoveTree(m.tempDir(session)))
 }
 
 // Read returns the policy of a session. The error is fs.ErrNotExist if it has none.
@@ -326,11 +326,11 @@ func (b *builder) writables() error {
 // hidden takes away what the program must not read: credentials, the state of other
 // programs, and all of middleman's own but for what is shown.
 func (b *builder) hidden() error {
-	hide := append(sandbox.DefaultHidden(b.Home, b.Dirs.Data, b.Dirs.Config, b.Dirs.Runtime, b.Dirs.Sockets()), b.expand(b.Settings.Hide)...)
+	var more []string
 	if home := filepath.Clean(b.env.Lookup("HOME")); filepath.IsAbs(home) && home != b.Home {
-		hide = append(hide, sandbox.DefaultHidden(home)...)
+		more = sandbox.DefaultHidden(home)
 	}
-	found, err := sandbox.Existing(b.Home, append(hide, sandbox.SystemHidden()...)...)
+	found, err := b.Hidden(more...)
 	if err != nil {
 		return err
 	}
@@ -383,13 +383,19 @@ func (b *builder) program() error {
 	return nil
 }
 
+// Hidden returns what sandboxed programs must not read, besides more, as a policy has it.
+func (m Maker) Hidden(more ...string) ([]string, error) {
+	hide := sandbox.DefaultHidden(m.Home, m.Dirs.Data, m.Dirs.Config, m.Dirs.Runtime, m.Dirs.Sockets())
+	return sandbox.Existing(m.Home, slices.Concat(hide, m.expand(m.Settings.Hide), sandbox.SystemHidden(), more)...)
+}
+
 // expand returns the paths of a setting, with "~" as the home directory.
-func (b *builder) expand(paths []string) []string {
+func (m Maker) expand(paths []string) []string {
 	out := make([]string, len(paths))
 	for i, path := range paths {
 		out[i] = path
 		if rest, is := strings.CutPrefix(path, "~/"); is {
-			out[i] = filepath.Join(b.Home, rest)
+			out[i] = filepath.Join(m.Home, rest)
 		}
 	}
 	return out
