@@ -3,7 +3,9 @@ package app
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
@@ -67,13 +69,35 @@ func (b *brought) forget(id string) {
 func (s *App) quarantine(w workspace.Workspace) *quarantine.Quarantine {
 	// Without a method git cannot look into it, and says so.
 	method, _ := sandbox.Choose(sandbox.Workspace, s.Support())
-	return quarantine.At(s.Dirs.Quarantine(w.ID), w, method)
+	return quarantine.At(s.Dirs.Quarantine(w.ID), w, method, func(ctx context.Context) ([]string, error) { return s.hiddenFrom(ctx, w.ID) })
 }
 
-// hasQuarantine reports whether sandboxed sessions of w have had a private git directory.
+// hiddenFrom returns what no sandboxed session of a workspace must read: what is hidden
+// now, and what was when its sessions began.
+func (s *App) hiddenFrom(ctx context.Context, id string) ([]string, error) {
+	rows, _, err := s.Store.Sessions(ctx, id, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	m := s.maker()
+	var more []string
+	for _, row := range rows {
+		if row.Sandbox == nil {
+			continue
+		}
+		p, err := m.Read(row.ID)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return nil, err
+		}
+		more = append(more, p.Hidden...)
+	}
+	return m.Hidden(more...)
+}
+
+// hasQuarantine reports whether sandboxed sessions were started in w.
 func (s *App) hasQuarantine(w workspace.Workspace) bool {
 	_, err := os.Lstat(s.Dirs.Quarantine(w.ID))
-	return err == nil && w.GitDir != ""
+	return err == nil
 }
 
 // privateGit makes the private git directory for a session that is about to start.
@@ -162,7 +186,10 @@ func (s *App) bringOften(ctx context.Context, workspaceID string) {
 	dir := filepath.Join(s.Dirs.Quarantine(workspaceID), quarantine.GitDirectory)
 	ticks := time.NewTicker(bringEvery)
 	defer ticks.Stop()
-	defer func() { s.renewLogins(context.WithoutCancel(ctx), workspaceID) }() // the session may have ended just now
+	defer func() { // the session may have ended just now
+		s.noteMade(context.WithoutCancel(ctx), workspaceID)
+		s.renewLogins(context.WithoutCancel(ctx), workspaceID)
+	}()
 	var seen watch.Mark
 	for n := 0; ; n++ {
 		select {
@@ -185,6 +212,18 @@ func (s *App) bringOften(ctx context.Context, workspaceID string) {
 			return watch.Tree{Root: dir, Skip: map[string]bool{"objects": true}}, nil
 		})
 		_, _ = s.bring(ctx, w) // it is logged, and shown with the workspace
+	}
+}
+
+// noteMade remembers a repository that a running session has made in a workspace without
+// one.
+func (s *App) noteMade(ctx context.Context, workspaceID string) {
+	w, err := s.Store.Workspace(ctx, workspaceID)
+	if err == nil && w.GitDir == "" && w.State == workspace.StateReady && s.hasQuarantine(w) {
+		err = s.quarantine(w).NoteMade()
+	}
+	if err != nil {
+		s.Log.Warn("look for a repository that a sandboxed session made", "workspace", workspaceID, "error", err)
 	}
 }
 

@@ -43,7 +43,9 @@ func (q *Quarantine) access(s site, r record) (Access, error) {
 	if a.Binds, err = q.binds(s, alternates, true); err != nil {
 		return a, err
 	}
-	a.ReadOnly = []string{filepath.Join(s.WorkTree, ".git")}
+	if dot := filepath.Join(s.WorkTree, ".git"); dot != s.CommonDir {
+		a.ReadOnly = []string{dot}
+	}
 	modules, err := q.shownModules(s)
 	if err != nil {
 		return a, err

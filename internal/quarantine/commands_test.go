@@ -110,16 +110,23 @@ var commands = []struct{ name, script string }{
 
 var refused = regexp.MustCompile(`(?i)read-only|permission denied|unable to|cannot lock`)
 
-// All commands work, and change nothing of the user's repository. Then what they made
-// arrives, and nothing else has moved.
+// All commands work, in a worktree and in the main checkout, and change nothing of the
+// user's repository. Then what they made arrives, and nothing else has moved.
 func TestCommands(t *testing.T) {
 	if len(commands) < 60 {
 		t.Fatalf("%d commands", len(commands))
 	}
-	for _, flags := range [][]string{nil, {"--object-format=sha256"}} {
-		t.Run(strings.Join(flags, ""), func(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		flags []string
+		main  bool
+	}{{"worktree", nil, false}, {"sha256", []string{"--object-format=sha256"}, false}, {"main checkout", nil, true}} {
+		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			x := newWorld(t, flags...)
+			x, state := newWorld(t, c.flags...), "/worktrees/tree"
+			if c.main {
+				x, state = x.inMainCheckout(), ""
+			}
 			x.prepare(false)
 			before, refs := x.files(), x.refs()
 			for _, c := range commands {
@@ -144,7 +151,7 @@ func TestCommands(t *testing.T) {
 			}
 			own := func(name string) bool {
 				return strings.Contains(name, "/objects/") || strings.Contains(name, "/refs/middleman/") || strings.HasSuffix(name, "/refs/heads/"+ownBranch) ||
-					strings.HasSuffix(name, "/worktrees/tree/index") || strings.HasSuffix(name, "/worktrees/tree/logs/HEAD")
+					strings.HasSuffix(name, ".git"+state+"/index") || strings.HasSuffix(name, ".git"+state+"/logs/HEAD")
 			}
 			if got := changed(before, x.files(), own); got != nil {
 				t.Errorf("the import changed %q", got)

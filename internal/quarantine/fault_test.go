@@ -3,6 +3,7 @@
 package quarantine_test
 
 import (
+	"context"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -35,7 +36,7 @@ func TestFaultChild(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &j); err != nil {
 		t.Fatal(err)
 	}
-	q := quarantine.At(j.Dir, j.W, sandbox.Bubblewrap)
+	q := quarantine.At(j.Dir, j.W, sandbox.Bubblewrap, func(context.Context) ([]string, error) { return nil, nil })
 	var err error
 	if j.Prepare {
 		_, err = q.Prepare(t.Context(), false)

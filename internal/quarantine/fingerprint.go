@@ -12,8 +12,12 @@ import (
 	"strings"
 )
 
-// maxSeen bounds how many files a fingerprint reads.
-const maxSeen = 200_000
+// maxSeen bounds how many files a fingerprint reads, and maxDepth how deep: the way to a
+// file is walked anew for each. git makes no directories as deep as that.
+const (
+	maxSeen  = 200_000
+	maxDepth = 200
+)
 
 // fingerprint says in a short text what is at the given names below root: names, sizes and
 // times of all files but objects and our refs. As long as it is the same there is nothing
@@ -39,7 +43,8 @@ func fingerprint(root *os.Root, names ...string) (string, error) {
 			if err != nil {
 				return err
 			}
-			if n++; n > maxSeen {
+			if n++; n > maxSeen || strings.Count(at, "/") > maxDepth {
+				n = maxSeen + 1
 				return fs.SkipAll
 			}
 			if !entry.IsDir() {

@@ -3,12 +3,14 @@ package quarantine
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/git"
 	"middleman/workspace/look"
 )
 
@@ -16,6 +18,10 @@ const (
 	lockTries = 20 // of an index in which another git works at the moment
 	lockPause = 50 * time.Millisecond
 )
+
+// errTooMany: a commit changes more files than git has memory for. A few small trees that
+// contain each other can stand for more files than any index holds.
+var errTooMany = errors.New("a commit changes more files than git has memory for")
 
 // stagedDiffers reports whether something is staged in the sandbox: the tree of its index
 // is not that of its HEAD.
@@ -88,6 +94,9 @@ func (i *importing) whyKept(ctx context.Context, now, target string) (string, er
 		return "files are staged in the checkout", nil
 	}
 	added, err := i.s.addedSubmodules(ctx, now, func() (string, error) { return i.s.diffTree(ctx, "", now, target) })
+	if errors.Is(err, errTooMany) {
+		return errTooMany.Error(), nil
+	}
 	if err == nil && added != nil {
 		return "a submodule is staged in the sandbox: " + strings.Join(added, ", "), nil
 	}
@@ -189,6 +198,7 @@ func (s site) diffTree(ctx context.Context, commits string, trees ...string) (st
 	}
 	c.Args = append(c.Args, trees...)
 	c.Change = true // history may be long
+	c.Thrifty = true
 	c.Again = func() { found.Reset(); meta = "" }
 	c.Each = func(record string) { // ":OLDMODE NEWMODE OLD NEW STATUS", then a path
 		if meta == "" {
@@ -201,7 +211,11 @@ func (s site) diffTree(ctx context.Context, commits string, trees ...string) (st
 			found.WriteString(record + "\x00")
 		}
 	}
-	if _, err := c.Run(ctx); err != nil {
+	_, err := c.Run(ctx)
+	if failed, ok := errors.AsType[*git.Error](err); ok && strings.Contains(strings.ToLower(failed.Stderr), "out of memory") {
+		return "", errTooMany
+	}
+	if err != nil {
 		return "", fmt.Errorf("look for submodules: %w", err)
 	}
 	return found.String(), nil

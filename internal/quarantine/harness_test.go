@@ -2,6 +2,7 @@ package quarantine_test
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
@@ -41,6 +42,7 @@ type world struct {
 	q      *quarantine.Quarantine
 	access quarantine.Access
 	env    []string // of commands in the sandbox, besides the usual
+	hidden []string // from the sandbox, besides the quarantine
 }
 
 const ownBranch = "mine"
@@ -74,7 +76,22 @@ func newWorld(t *testing.T, initFlags ...string) *world {
 }
 
 func (x *world) open() {
-	x.q = quarantine.At(filepath.Join(x.top, "quarantine"), x.w, sandbox.Bubblewrap)
+	x.q = quarantine.At(filepath.Join(x.top, "quarantine"), x.w, sandbox.Bubblewrap, x.hides)
+}
+
+// hides returns what imports hide.
+func (x *world) hides(context.Context) ([]string, error) {
+	return append([]string{filepath.Join(x.top, "quarantine")}, x.hidden...), nil
+}
+
+// inMainCheckout makes the workspace the main checkout, on ownBranch.
+func (x *world) inMainCheckout() *world {
+	x.t.Helper()
+	x.repo.Git("worktree", "remove", x.tree)
+	x.repo.Git("switch", "-q", ownBranch)
+	x.tree, x.w.Root, x.w.Mode = x.repo.Dir, x.repo.Dir, model.ModeInPlace
+	x.open()
+	return x
 }
 
 // prepare starts a session, so to say.
@@ -90,7 +107,7 @@ func (x *world) prepare(live bool) {
 func (x *world) try(script string) (string, error) {
 	p := sandbox.Policy{
 		Schema: 1, Level: sandbox.Workspace, Method: sandbox.Bubblewrap, Workspace: x.w.ID, Dir: x.tree, Temp: x.t.TempDir(),
-		Hidden: []string{filepath.Join(x.top, "quarantine")}, Show: []string{x.top}, Writable: []string{x.tree, x.remote},
+		Hidden: append([]string{filepath.Join(x.top, "quarantine")}, x.hidden...), Show: []string{x.top}, Writable: []string{x.tree, x.remote},
 		Binds: x.access.Binds, ReadOnly: x.access.ReadOnly,
 	}
 	raw, err := json.Marshal(p)

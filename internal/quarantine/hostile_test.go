@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -13,14 +14,17 @@ import (
 	"middleman/internal/testenv"
 )
 
-// plants are what a program in the sandbox leaves so that git of the user's runs it: a
-// script that makes the file PWN below the workspace's directory if it is run. Each ends
-// with status 0, or with another if the sandbox already refuses it.
-var plants = []struct {
+// plant is a script that plants something.
+type plant struct {
 	name    string
 	script  string
 	refused bool
-}{
+}
+
+// plants are what a program in the sandbox leaves so that git of the user's runs it: a
+// script that makes the file PWN below the workspace's directory if it is run. Each ends
+// with status 0, or with another if the sandbox already refuses it.
+var plants = []plant{
 	{"hooks", `d=$(git rev-parse --git-common-dir)/hooks; mkdir -p $d; for h in post-checkout pre-commit post-commit post-merge pre-rebase post-rewrite reference-transaction post-index-change pre-auto-gc fsmonitor-watchman pre-push; do printf '#!/bin/sh\ntouch PWN\n' >$d/$h; chmod +x $d/$h; done`, false},
 	{"core.hooksPath", `mkdir h; printf '#!/bin/sh\ntouch PWN\n' >h/post-checkout; chmod +x h/post-checkout; git config core.hooksPath $PWD/h`, false},
 	{"fsmonitor", `git config core.fsmonitor 'touch PWN; false'`, false},
@@ -104,39 +108,47 @@ func TestPlantsRunWithoutASandbox(t *testing.T) {
 	}
 }
 
+// inMain are plants that are tried in the main checkout too.
+var inMain = []string{"hooks", "config that names programs", "filters", "commondir of the repository", ".git replaced", ".git renamed", ".git written",
+	"checkout renamed", "a submodule, committed", "a submodule by modules"}
+
 func TestNothingPlantedRunsOutside(t *testing.T) {
 	for _, plant := range plants {
-		t.Run(plant.name, func(t *testing.T) {
-			t.Parallel()
-			x := newWorld(t)
-			x.prepare(false)
-			before := x.files()
-			mark := filepath.Join(x.top, "ran")
-			out, err := x.try(strings.ReplaceAll(plant.script, "PWN", mark))
-			if (err != nil) != plant.refused {
-				t.Fatalf("plant: %v\n%s", err, out)
-			}
-			if got := changed(before, x.files(), func(string) bool { return false }); got != nil {
-				t.Errorf("the session changed %q", got)
-			}
-			// What comes out, or does not, is a matter of the plant; but it must end.
-			result, err := x.q.Import(t.Context())
-			if err != nil && !errors.Is(err, quarantine.ErrUnreadable) {
-				t.Errorf("import: %v", err)
-			}
-			if strings.HasPrefix(plant.name, "a submodule") && result.Submodules == nil && result.IndexKept == "" {
-				t.Errorf("a submodule came out: %+v", result)
-			}
-			if command := x.runHostCommands(mark); command != "" {
-				t.Errorf("%s ran what was planted", command)
-			}
-			if _, err := x.q.Import(t.Context()); err != nil && !errors.Is(err, quarantine.ErrUnreadable) {
-				t.Errorf("import afterwards: %v", err)
-			}
-			if _, err := os.Lstat(mark); err == nil {
-				t.Error("the import ran what was planted")
-			}
-		})
+		t.Run(plant.name, func(t *testing.T) { testPlant(t, newWorld(t), plant) })
+		if slices.Contains(inMain, plant.name) {
+			t.Run(plant.name+", main checkout", func(t *testing.T) { testPlant(t, newWorld(t).inMainCheckout(), plant) })
+		}
+	}
+}
+
+func testPlant(t *testing.T, x *world, plant plant) {
+	t.Parallel()
+	x.prepare(false)
+	before := x.files()
+	mark := filepath.Join(x.top, "ran")
+	out, err := x.try(strings.ReplaceAll(plant.script, "PWN", mark))
+	if (err != nil) != plant.refused {
+		t.Fatalf("plant: %v\n%s", err, out)
+	}
+	if got := changed(before, x.files(), func(string) bool { return false }); got != nil {
+		t.Errorf("the session changed %q", got)
+	}
+	// What comes out, or does not, is a matter of the plant; but it must end.
+	result, err := x.q.Import(t.Context())
+	if err != nil && !errors.Is(err, quarantine.ErrUnreadable) {
+		t.Errorf("import: %v", err)
+	}
+	if strings.HasPrefix(plant.name, "a submodule") && result.Submodules == nil && result.IndexKept == "" {
+		t.Errorf("a submodule came out: %+v", result)
+	}
+	if command := x.runHostCommands(mark); command != "" {
+		t.Errorf("%s ran what was planted", command)
+	}
+	if _, err := x.q.Import(t.Context()); err != nil && !errors.Is(err, quarantine.ErrUnreadable) {
+		t.Errorf("import afterwards: %v", err)
+	}
+	if _, err := os.Lstat(mark); err == nil {
+		t.Error("the import ran what was planted")
 	}
 }
 

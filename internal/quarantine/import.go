@@ -6,7 +6,9 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io/fs"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
@@ -92,6 +94,9 @@ func (q *Quarantine) importLocked(ctx context.Context) (Result, error) {
 		}
 	}
 	if same {
+		if _, gone := os.Lstat(q.w.GitDir); errors.Is(gone, fs.ErrNotExist) {
+			return i.out, nil // with its checkout
+		}
 		i.out.Before, err = git.Whole(q.w.GitDir).Ref(ctx, i.r.Branch)
 		i.out.After = i.out.Before
 		return i.out, err
@@ -180,7 +185,12 @@ func (i *importing) takeBranch(ctx context.Context, own string) (stays bool, err
 		return false, nil
 	}
 	fault.Here("quarantine/brought")
-	if i.out.Submodules, err = i.s.newSubmodules(ctx, i.out.Before, own); err != nil || i.out.Submodules != nil {
+	i.out.Submodules, err = i.s.newSubmodules(ctx, i.out.Before, own)
+	if errors.Is(err, errTooMany) { // git of the user's would not come to an end with it
+		i.miss(i.r.Branch, own, err)
+		return false, nil
+	}
+	if err != nil || i.out.Submodules != nil {
 		return true, err
 	}
 	return i.moveBranch(ctx, own)

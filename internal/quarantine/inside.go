@@ -54,7 +54,7 @@ func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside,
 	if err != nil {
 		return in, err
 	}
-	policy, err := in.policy(alternates, write)
+	policy, err := in.policy(ctx, alternates, write)
 	if err != nil {
 		return in, err
 	}
@@ -72,17 +72,26 @@ func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside,
 }
 
 // policy lets git read the private side, and nothing else of it write.
-func (in *inside) policy(alternates []string, write bool) (sandbox.Policy, error) {
+func (in *inside) policy(ctx context.Context, alternates []string, write bool) (sandbox.Policy, error) {
+	// Links and alternates of the private side may lead anywhere.
+	hidden, err := in.q.hidden(ctx)
+	if err != nil {
+		return sandbox.Policy{}, err
+	}
 	p := sandbox.Policy{
-		Schema: 1, Level: sandbox.Strict, Method: in.q.method, Workspace: in.q.w.ID, Dir: "/", Temp: in.temp,
+		Schema: 1, Level: sandbox.Strict, Method: in.q.method, Workspace: in.q.w.ID, Dir: "/", Temp: in.temp, Hidden: hidden,
 		Network: sandbox.Network{Off: true}, Limits: sandbox.Limits{Memory: maxMemory},
 	}
 	in.tempAt = "/tmp"
 	if in.q.mounts() {
-		var err error
 		p.Binds, err = in.q.binds(in.s, alternates, write)
 		return p, err
 	}
+	objects, err := filepath.EvalSymlinks(filepath.Join(in.s.CommonDir, "objects"))
+	if err != nil {
+		return p, err
+	}
+	p.Show = append([]string{in.q.path(GitDirectory), objects}, alternates...)
 	// Without mounts there is no way to cut the network either.
 	p.Level, p.Network.Off, in.tempAt = sandbox.Workspace, false, in.temp
 	if write {

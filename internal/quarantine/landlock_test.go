@@ -19,7 +19,7 @@ func TestUnderLandlock(t *testing.T) {
 	if s := sandbox.Probe(); s.NoLandlock != "" {
 		t.Skip(s.NoLandlock)
 	}
-	x.q = quarantine.At(filepath.Join(x.top, "quarantine"), x.w, sandbox.Landlock)
+	x.q = quarantine.At(filepath.Join(x.top, "quarantine"), x.w, sandbox.Landlock, x.hides)
 	x.prepare(false)
 	before := x.files()
 	p := sandbox.Policy{

@@ -52,7 +52,7 @@ func (q *Quarantine) Remove(ctx context.Context, discard bool) error {
 			return fmt.Errorf("workspace %s: %w: import it first, or discard it", plaintext.Quoted(q.w.Name), ErrPending)
 		}
 	}
-	if q.w.GitDir != "" {
+	if _, err := os.Lstat(q.w.GitDir); err == nil {
 		p := git.Whole(q.w.GitDir)
 		base, err := p.Ref(ctx, baseRef(q.w.ID))
 		if err == nil && base != "" {

@@ -17,6 +17,7 @@ import (
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // Prepare makes the private git directory if there is none, and returns what the policy
@@ -26,23 +27,25 @@ import (
 //
 // A directory that git cannot read any more is set aside, and a note says so.
 //
-// Where a private directory cannot take the place of a .git, that is read-only: in the main
-// checkout of a repository, and in a directory of a workspace without one.
+// Where a private directory cannot take the place of a .git, that is read-only: without
+// mounts in the checkout that has the repository in it, and see withoutRepository.
 func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
-	if q.w.GitDir == "" {
-		return readOnlyGit(q.w.Root)
-	}
 	lock, err := q.lock(ctx)
 	if err != nil {
 		return Access{}, err
 	}
 	defer lock.Close()
-	s, err := q.site()
-	if err != nil {
-		return Access{}, err
+	if q.w.GitDir == "" {
+		return q.withoutRepository()
 	}
-	if s.entry == "." {
-		return readOnlyGit(s.WorkTree)
+	s, err := q.site()
+	switch {
+	case errors.Is(err, fs.ErrNotExist) && q.w.Mode == model.ModeInPlace:
+		return Access{Notes: []string{"git cannot commit here, because the workspace is a part of its checkout: make one of the whole checkout, or a worktree (`middleman new`)"}}, nil
+	case err != nil:
+		return Access{}, err
+	case s.entry == "." && !q.mounts():
+		return Access{ReadOnly: []string{filepath.Join(s.WorkTree, ".git")}}, nil // which a policy refuses
 	}
 	if err := q.sweep(); err != nil {
 		return Access{}, err
@@ -66,19 +69,11 @@ func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
 		}
 	}
 	a, err := q.access(s, r)
+	if err == nil && s.entry == "." {
+		err = s.guard(ctx, &a)
+	}
 	a.Notes = append(notes, a.Notes...)
 	return a, err
-}
-
-// readOnlyGit protects a .git that is a directory: git of the user's would run what a
-// program could write there.
-func readOnlyGit(top string) (Access, error) {
-	dir := filepath.Join(top, ".git")
-	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
-		return Access{}, nil
-	}
-	return Access{ReadOnly: []string{dir}, Notes: []string{
-		plaintext.Quoted(dir) + " is read-only in the sandbox, so git cannot commit there: a worktree (`middleman new`) can"}}, nil
 }
 
 // renew brings a private directory up to date that no session uses. Without anything new

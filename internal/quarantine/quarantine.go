@@ -39,6 +39,7 @@ const (
 	blankName  = "blank"       // an empty file
 	recordName = "record.json"
 	lockName   = "lock"
+	openName   = "open"    // says that sessions could make a .git, and which one they made
 	tempName   = "reading" // and a random number: files of one Import
 )
 
@@ -51,13 +52,23 @@ type Quarantine struct {
 	dir    string
 	w      model.Workspace
 	method sandbox.Method
+	hidden func(context.Context) ([]string, error)
 }
 
 // At returns the quarantine of w in dir, a private directory that it alone uses and
 // that need not exist. git reads it in a sandbox of that method, which this executable
-// makes: sandbox.IsHelper and sandbox.Main are to be called first in its main.
-func At(dir string, w model.Workspace, method sandbox.Method) *Quarantine {
-	return &Quarantine{dir: dir, w: w, method: method}
+// makes: sandbox.IsHelper and sandbox.Main are to be called first in its main. hidden
+// returns what that sandbox hides, as a policy has it: all that the sessions of w must not
+// read, because what git reads there comes into the repository, which they do read.
+//
+// A directory that is no workspace of a repository may have one of its own, see adopt.
+func At(dir string, w model.Workspace, method sandbox.Method, hidden func(context.Context) ([]string, error)) *Quarantine {
+	q := &Quarantine{dir: dir, w: w, method: method, hidden: hidden}
+	if real, err := filepath.EvalSymlinks(w.Root); err == nil {
+		q.w.Root = real
+	}
+	q.adopt()
+	return q
 }
 
 func (q *Quarantine) path(name string) string { return filepath.Join(q.dir, name) }

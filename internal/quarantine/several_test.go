@@ -56,37 +56,6 @@ func TestTwoSessions(t *testing.T) {
 	}
 }
 
-// In the main checkout, and in a directory that is no workspace of the repository, .git
-// cannot be written.
-func TestMainCheckout(t *testing.T) {
-	x := newWorld(t)
-	x.tree, x.w.Root = x.repo.Dir, x.repo.Dir
-	for _, gitDir := range []string{x.w.GitDir, ""} {
-		x.w.GitDir = gitDir
-		x.open()
-		x.prepare(false)
-		if len(x.access.Notes) != 1 || !strings.Contains(x.access.Notes[0], "read-only") {
-			t.Errorf("notes: %q", x.access.Notes)
-		}
-		before := x.refs()
-		if out, err := x.try("git config core.fsmonitor x || mv .git x || touch .git/hooks/x || git commit --allow-empty -qm x"); err == nil {
-			t.Errorf("something works: %s", out)
-		}
-		x.run("git status; git log --oneline; echo x >file")
-		if x.refs() != before {
-			t.Error("refs moved")
-		}
-		if _, err := x.q.Import(t.Context()); err != nil {
-			t.Error(err)
-		}
-	}
-	x.w.Root = t.TempDir()
-	x.open()
-	if x.prepare(false); x.access.ReadOnly != nil {
-		t.Errorf("without .git: %+v", x.access)
-	}
-}
-
 // What was not imported yet is, after the checkout was removed.
 func TestImportWithoutTheCheckout(t *testing.T) {
 	x := newWorld(t)

@@ -128,10 +128,12 @@ func (p Policy) checkPlaces() error {
 		}
 	}
 	// Who can write the directory above a path can put a link there while the
-	// sandbox is made.
+	// sandbox is made. In no session of the workspace can a program do that where the
+	// policy covers the path by another bind.
 	for _, b := range p.Binds {
+		covered := slices.ContainsFunc(p.Binds, func(other Bind) bool { return Within(b.From, other.To) })
 		for _, w := range p.Writable {
-			if below(b.From, w) {
+			if below(b.From, w) && !covered {
 				return fmt.Errorf("the policy binds %s, which is below the writable %s: the program could put a link there", b.From, w)
 			}
 		}

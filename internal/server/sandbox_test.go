@@ -15,6 +15,7 @@ import (
 	"middleman/internal/config"
 	"middleman/internal/sandbox"
 	"middleman/internal/server"
+	"middleman/workspace"
 )
 
 // lacking is what a system has that lacks one of the methods.
@@ -71,6 +72,57 @@ func TestSandboxedSessionCommits(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// In the user's own checkout a sandboxed program commits, and changes nothing else of the
+// repository; in a directory without one it goes on with what an earlier session made.
+func TestSandboxedSessionInADirectory(t *testing.T) {
+	if sandbox.Probe().Bubblewrap == "" {
+		t.Skip(sandbox.Probe().NoBubblewrap)
+	}
+	p := newPlace(t)
+	git(t, p.repository, "config", "user.name", "n")
+	git(t, p.repository, "config", "user.email", "n@example.org")
+	r := p.serve(t)
+	in := func(name string, mode workspace.Mode) api.Workspace {
+		made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: p.repository, Mode: mode})
+		return get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
+	}
+	start := func(w api.Workspace, script string) api.Session {
+		return get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", script}})
+	}
+	here := in("here", workspace.ModeInPlace)
+	before, err := os.ReadFile(filepath.Join(p.repository, ".git", "config"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(here, `git config core.fsmonitor "touch ran"; mkdir -p .git/hooks; echo "touch ran" >.git/hooks/post-commit; echo x >inside; git add inside && git commit -qm sandboxed`)
+	r.until("the commit is in the checkout", func() bool { return strings.HasPrefix(subject(t, p.repository, "HEAD"), "sandboxed") })
+	after, err := os.ReadFile(filepath.Join(p.repository, ".git", "config"))
+	if string(after) != string(before) || err != nil {
+		t.Errorf("settings: %s, %v", after, err)
+	}
+	if _, err := os.Lstat(filepath.Join(p.repository, ".git", "hooks", "post-commit")); err == nil {
+		t.Error("a hook came out")
+	}
+	r.until("the index follows", func() bool {
+		out, err := exec.Command("git", "-C", p.repository, "status", "--porcelain", "--untracked-files=no").Output()
+		return err == nil && len(out) == 0
+	})
+
+	dir := in("dir", workspace.ModeDirectory)
+	as := "git -c user.name=n -c user.email=n@example.org commit -q --allow-empty -m "
+	start(dir, "git init -q && "+as+"one")
+	r.until("the server knows what the session made", func() bool {
+		info, err := os.Stat(filepath.Join(p.dirs.Quarantine(dir.ID), "open"))
+		return err == nil && info.Size() > 0
+	})
+	start(dir, as+"two")
+	r.until("the next session commits", func() bool { return strings.HasPrefix(subject(t, dir.Root, "HEAD"), "two") })
+	r.call("DELETE", "/workspaces/"+dir.ID+"?stop_sessions=true&discard_work=true", nil)
+	if _, err := os.Lstat(p.dirs.Quarantine(dir.ID)); err == nil {
+		t.Error("something of the sandbox is left")
 	}
 }
 
