@@ -43,6 +43,7 @@ type NewApproval struct {
 	Tool      string `json:"tool"`
 	Arguments string `json:"arguments" doc:"A JSON object as text"`
 	Directory string `json:"directory" doc:"The agent's working directory"`
+	Path      string `json:"path,omitempty" maxLength:"65536" doc:"The agent's PATH"`
 }
 
 // ApprovalAnswer decides on an approval that waits.

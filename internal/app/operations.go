@@ -281,6 +281,7 @@ func (s *App) RequestApproval(ctx context.Context, sessionID string, in api.NewA
 	if err != nil {
 		return api.Approval{}, err
 	}
+	place.Path = in.Path
 	a, err := s.approvals.Ask(ctx, queue.New(in.ID, row, label, in.Agent, r), func() approve.Verdict { return place.Decide(r) })
 	if err != nil && ctx.Err() != nil { // the hook has ended, or the server ends: both are ordinary
 		err = Refusef(api.CodeStopping, "the request ended before a decision")

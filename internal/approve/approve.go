@@ -45,6 +45,8 @@ type Place struct {
 	Others []string
 	// Private are middleman's own directories: nobody is asked, they are denied.
 	Private []string
+	// Path is the PATH by which the agent's shell finds programs, "" if it is not known.
+	Path string
 	// Git returns nil if git in Root is the git of its repository, and runs no
 	// program that the repository's settings or hooks name. It is called for git
 	// commands alone. Nil means that git always asks.

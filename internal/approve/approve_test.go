@@ -30,7 +30,7 @@ func newYard(t *testing.T) *yard {
 	y := &yard{t: t, base: base, root: filepath.Join(base, "data/workspaces/mine"), temp: filepath.Join(base, "temp"), other: filepath.Join(base, "data/workspaces/other")}
 	for path, content := range map[string]string{
 		"data/workspaces/mine/.git": "gitdir: ../../../repo/.git/worktrees/mine\n", "data/workspaces/mine/main.go": "package main\n",
-		"data/workspaces/mine/src/a.txt": "a\n", "data/workspaces/mine/.github/ci.yml": "x\n", "data/workspaces/mine/.claude/settings.json": "{}\n",
+		"data/workspaces/mine/src/a.txt": "a\n", "data/workspaces/mine/.github/ci.yml": "x\n", "data/workspaces/mine/copilot-instructions.md": "x\n", "data/workspaces/mine/.claude/settings.json": "{}\n",
 		"data/workspaces/mine/nested/.git/config": "[core]\n", "data/workspaces/mine/bare/HEAD": "x", "data/workspaces/mine/bare/objects/x": "", "data/workspaces/mine/bare/refs/x": "",
 		"data/workspaces/other/b.txt": "b\n", "data/middleman.db": "secret", "data/sessions/s1/owner.json": "secret",
 		"home/.ssh/id": "secret", "home/.bashrc": "x", "repo/.git/config": "[core]\n", "repo/.git/hooks/pre-commit": "x", "repo/x.go": "x", "temp/t.txt": "t",
@@ -295,6 +295,19 @@ var shellRequests = []struct {
 	{"git lg", Ask, "git-command"},
 	{"git add ../other/b.txt", Ask, "other-worktree"},
 	{"git mv main.go sub/.git/hooks/pre-commit", Ask, "git-directory"},
+	{"git mv main.go src", Allow, "git"},
+	{"git mv main.go .envrc", Ask, "settings"},
+	{"git mv -- main.go .claude", Ask, "settings"},
+	{"git mv copilot-instructions.md .github", Ask, "settings"},
+	{"git mv src .github/hooks", Ask, "copies-directories"},
+	{"git mv src tools", Ask, "copies-directories"},
+	{"git rm src/a.txt", Allow, "git"},
+	{"git rm CLAUDE.md", Ask, "settings"},
+	{"git rm 'C*'", Ask, "git-argument"},
+	{"git rm -r .", Ask, "whole-directory"},
+	{"git stash pop", Ask, "git-command"},
+	{"git stash apply", Allow, "git"},
+	{"git for-each-ref '--format=%(signature:grade)'", Ask, "git-option"},
 	{"git", Ask, "git-command"},
 }
 
@@ -368,6 +381,12 @@ func TestErrorsAsk(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	y := newYard(t)
 	read, status := Request{"Read", `{"file_path":"x"}`, y.root}, Request{"Bash", `{"command":"git status"}`, y.root}
+	list := Request{"Bash", `{"command":"ls"}`, y.root}
+	for _, path := range []string{y.root + "/src/inner/x", y.root + "/tools/ls", y.root + "/tools/git", y.temp + "/ls"} {
+		y.ok(os.MkdirAll(filepath.Dir(path), 0o700))
+		y.ok(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
+	}
+	y.ok(os.Symlink(y.root+"/tools", y.base+"/tools"))
 	for _, x := range []struct {
 		name   string
 		change func(*Place)
@@ -384,6 +403,16 @@ func TestPlaces(t *testing.T) {
 		{"a home in the temporary directory", func(p *Place) { p.Temp = []string{y.base} }, Request{"Read", `{"file_path":"` + y.base + `/home/.ssh/id"}`, y.root}, Ask, "outside"},
 		{"settings that run a program", func(p *Place) { p.Git = func() error { return errors.New("core.fsmonitor is set") } }, status, Ask, "git-settings"},
 		{"no repository", func(p *Place) { p.Git = nil }, status, Ask, "git-unknown"},
+		{"a search of a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x ."}`, y.root}, Ask, "other-worktree"},
+		{"a search beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x in/a.txt .github"}`, y.root}, Allow, "shell-files"},
+		{"a search of git's directory", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -nr url ."}`, y.root + "/nested"}, Ask, "git-directory"},
+		{"another search of it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"rg --hidden url"}`, y.root + "/nested"}, Ask, "git-directory"},
+		{"a search without it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -r --exclude-dir=.git url ."}`, y.root + "/nested"}, Allow, "shell-files"},
+		{"a program of the worktree", func(p *Place) { p.Path = y.root + "/tools:/usr/bin:/bin" }, list, Ask, "own-program"},
+		{"git of the worktree", func(p *Place) { p.Path = "./tools:/usr/bin:/bin" }, status, Ask, "own-program"},
+		{"a program behind a link", func(p *Place) { p.Path = y.base + "/tools:/usr/bin:/bin" }, list, Ask, "own-program"},
+		{"a temporary program", func(p *Place) { p.Path = y.temp + ":/usr/bin:/bin" }, list, Ask, "own-program"},
+		{"a program of the worktree that comes too late", func(p *Place) { p.Path = "/usr/bin:/bin:" + y.root + "/tools" }, list, Allow, "shell-files"},
 		{"a bare repository around", func(p *Place) { p.Root = y.root + "/bare" }, Request{"Bash", status.Arguments, y.root + "/bare"}, Ask, "nested-repository"},
 	} {
 		p := y.place()

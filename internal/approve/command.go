@@ -101,8 +101,8 @@ var commands = sync.OnceValue(func() map[string]command {
 		"rm":        remove,
 		"cp":        copies(options{flags: "pvfn"}, false),
 		"mv":        copies(options{flags: "vfn"}, true),
-		"grep":      grep(options{flags: "rnilLcvwxEFohHs", values: "ABCm", long: []string{"include=", "exclude=", "exclude-dir=", "color=", "ignore-case", "line-number"}}),
-		"rg":        grep(options{flags: "nilcvwFoHS", values: "ABCmtg", long: []string{"hidden", "files-with-matches", "ignore-case", "line-number"}}),
+		"grep":      grep(options{flags: "rnilLcvwxEFohHs", values: "ABCm", long: []string{"include=", "exclude=", "exclude-dir=", "color=", "ignore-case", "line-number"}}, "-r"),
+		"rg":        grep(options{flags: "nilcvwFoHS", values: "ABCmtg", long: []string{"hidden", "files-with-matches", "ignore-case", "line-number"}}, "--hidden"),
 		"find":      find,
 		"sed":       sed,
 		"cd":        changeDirectory,
@@ -204,8 +204,9 @@ func copies(o options, moves bool) command {
 	}
 }
 
-// grep is a program that looks for a pattern in files.
-func grep(o options) command {
+// grep is a program that looks for a pattern in files. With an option in deep it reads
+// all that is below the directories that it is given.
+func grep(o options, deep ...string) command {
 	return func(p Place, dir string, args []string) Verdict {
 		rest, ok := o.split(args)
 		if !ok || len(rest) == 0 {
@@ -215,8 +216,43 @@ func grep(o options) command {
 		if len(paths) == 0 {
 			paths = []string{"."}
 		}
-		return p.all(dir, paths, false)
+		verdict := p.all(dir, paths, false)
+		if slices.ContainsFunc(args, func(arg string) bool { return slices.ContainsFunc(deep, func(d string) bool { return has(arg, d) }) }) {
+			verdict = worse(verdict, p.below(dir, paths, slices.Contains(args, "--exclude-dir=.git")))
+		}
+		return verdict
 	}
+}
+
+// has reports whether an argument is an option, or has its letter among others.
+func has(arg, option string) bool {
+	if strings.HasPrefix(option, "--") || strings.HasPrefix(arg, "--") {
+		return arg == option
+	}
+	return strings.HasPrefix(arg, "-") && strings.Contains(arg, option[1:])
+}
+
+// below decides on reading all that is below the directories among paths, where other
+// workspaces and git's own directory may be. Those of repositories deeper in the
+// worktree are not looked for.
+func (p Place) below(dir string, paths []string, withoutGit bool) Verdict {
+	for _, path := range paths {
+		real, info, err := resolve(join(dir, path))
+		if err != nil || info == nil || !info.IsDir() {
+			continue // it has no files, or a verdict already
+		}
+		inner := func(other string) bool { return within(other, real) && !within(p.Root, other) }
+		git, err := os.Lstat(filepath.Join(p.Root, ".git"))
+		switch {
+		case slices.ContainsFunc(p.Others, inner):
+			return ask("other-worktree", "another workspace is in %s", real)
+		case slices.ContainsFunc(p.Private, inner):
+			return Verdict{Deny, "middleman", "what belongs to middleman itself is in it"}
+		case !withoutGit && err == nil && git.IsDir() && within(p.Root, real):
+			return ask("git-directory", "git's own directory is in %s: leave it out with --exclude-dir=.git", real)
+		}
+	}
+	return onFiles
 }
 
 // find looks for names. Its expression may have only tests, which run nothing

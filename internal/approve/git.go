@@ -18,6 +18,9 @@ type gitOptions struct {
 	// want reports whether the arguments that are no options are ones to allow,
 	// with the options that are there. Nil allows any.
 	want func(given map[string]bool, rest []string) bool
+	// writes decides on the paths that the command writes. Nil means that it writes
+	// none of its arguments.
+	writes command
 }
 
 // git decides on a git command that is run in dir.
@@ -50,6 +53,9 @@ func (p Place) git(dir string, args []string) Verdict {
 	if v.Decision == Allow {
 		v = p.gitPaths(dir, rest)
 	}
+	if v.Decision == Allow && o.writes != nil {
+		v = o.writes(p, dir, rest)
+	}
 	if v.Decision == Allow {
 		v = p.gitPlace(dir)
 	}
@@ -80,7 +86,7 @@ func (o gitOptions) take(name string, args []string) (rest []string, v Verdict) 
 		}
 		option, value, valued := strings.Cut(arg, "=")
 		switch {
-		case strings.Contains(value, "%G"): // such a format runs the program that checks signatures
+		case strings.Contains(value, "%G"), strings.Contains(value, "%(signature"): // such a format runs the program that checks signatures
 			return refuse(arg)
 		case slices.Contains(o.flags, arg):
 			given[arg] = true
@@ -140,6 +146,14 @@ func (p Place) gitPaths(dir string, rest []string) Verdict {
 		}
 	}
 	return onGit
+}
+
+// gitRemove is git rm, of paths without patterns: one may match any file.
+func gitRemove(p Place, dir string, paths []string) Verdict {
+	if slices.ContainsFunc(paths, func(path string) bool { return strings.ContainsAny(path, "*?[") }) {
+		return ask("git-argument", "git rm with a pattern may remove any file")
+	}
+	return p.all(dir, paths, true)
 }
 
 // worktreeOnly decides on reading a path of the worktree; a temporary file is none.
@@ -236,15 +250,16 @@ var gitCommands = sync.OnceValue(func() map[string]gitOptions {
 		"stash list":    {want: none}, "stash show": {flags: show},
 		"stash":      {want: none},
 		"stash push": {flags: []string{"-u", "--include-untracked", "-k", "--keep-index", "-q"}, next: []string{"-m", "--message"}},
-		"stash pop":  {flags: []string{"--index", "-q"}}, "stash apply": {flags: []string{"--index", "-q"}},
-		"add": {flags: []string{"-A", "--all", "-u", "--update", "-v", "-n", "--dry-run", "-N", "--intent-to-add"}},
+		// Worktrees share their stashes: pop may take away what another one has put there.
+		"stash apply": {flags: []string{"--index", "-q"}},
+		"add":         {flags: []string{"-A", "--all", "-u", "--update", "-v", "-n", "--dry-run", "-N", "--intent-to-add"}},
 		"commit": {flags: []string{"-a", "--all", "-q", "--quiet", "--amend", "--no-edit", "--allow-empty", "-s", "--signoff"}, next: []string{"-m", "--message"},
 			want: has("-m", "--message", "--no-edit")},
 		"switch":   {flags: []string{"-q"}, next: []string{"-c", "--create"}},
 		"checkout": {flags: []string{"-q"}, next: []string{"-b"}, want: has("-b")},
 		"restore":  {flags: []string{"--staged", "-S", "-q"}, values: []string{"--source", "-s"}, want: has("--staged", "-S")},
 		"reset":    {flags: []string{"-q", "--soft", "--mixed"}},
-		"mv":       {flags: []string{"-v", "-n", "-k"}},
-		"rm":       {flags: []string{"-q", "-n", "-r", "--cached"}},
+		"mv":       {flags: []string{"-v", "-n", "-k"}, writes: copies(options{}, true)},
+		"rm":       {flags: []string{"-q", "-n", "-r", "--cached"}, writes: gitRemove},
 	}
 })

@@ -2,6 +2,8 @@ package approve
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -38,6 +40,9 @@ func (p Place) shell(dir, command string) Verdict {
 
 // run decides on a command by its words.
 func (p Place) run(dir string, words []string) Verdict {
+	if path := p.shadowed(dir, words[0]); path != "" {
+		return ask("own-program", "%s is %s, which the session can write", words[0], path)
+	}
 	if words[0] == "git" {
 		return p.git(dir, words[1:])
 	}
@@ -46,6 +51,26 @@ func (p Place) run(dir string, words []string) Verdict {
 		return ask("unknown-command", "%s is not a command that is known here", words[0])
 	}
 	return c(p, dir, words[1:])
+}
+
+// shadowed returns the file that a shell in dir would run for a name, if that file is
+// in a directory that the session can write, as that of a virtual environment is; else
+// "".
+func (p Place) shadowed(dir, name string) string {
+	for _, at := range filepath.SplitList(p.Path) {
+		path := join(join(dir, at), name)
+		info, err := os.Stat(path)
+		if err != nil || !info.Mode().IsRegular() {
+			continue
+		}
+		if real, _, err := resolve(path); err != nil || p.place(path, false).Decision == Allow || p.place(real, false).Decision == Allow {
+			return path
+		}
+		if info.Mode()&0o111 != 0 {
+			return ""
+		}
+	}
+	return ""
 }
 
 // simpleCommand is a command without expansions.

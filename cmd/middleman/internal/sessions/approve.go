@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -104,7 +105,7 @@ func (c commands) decide(ctx context.Context, name string, raw []byte) ([]byte, 
 		return nil, err
 	}
 	a, err := c.requestApproval(ctx, session, token, api.NewApproval{
-		ID: terminal.NewID("a"), Agent: name, Tool: r.Tool, Arguments: r.Arguments, Directory: r.Directory,
+		ID: terminal.NewID("a"), Agent: name, Tool: r.Tool, Arguments: r.Arguments, Directory: r.Directory, Path: os.Getenv("PATH"),
 	})
 	if err != nil {
 		return nil, err
