@@ -69,7 +69,15 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	if running, err := awaitLockHolder(ctx, dirs); running || err != nil {
 		return err
 	}
-	return spawn(ctx, dirs, server)
+	failed := spawn(ctx, dirs, server)
+	if failed == nil {
+		return nil
+	}
+	// Somebody may have started one otherwise meanwhile, which has the lock.
+	if running, err := awaitLockHolder(ctx, dirs); !running || err != nil {
+		return failed
+	}
+	return nil
 }
 
 // HoldStarts keeps others from starting a server with Launch until the lock is

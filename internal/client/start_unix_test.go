@@ -3,6 +3,8 @@
 package client
 
 import (
+	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -43,6 +45,29 @@ func TestLaunchFails(t *testing.T) {
 				t.Errorf("log: %v, %v, want mode 0600", info, statErr)
 			}
 		})
+	}
+}
+
+// A server that somebody else has started while ours failed is the one to use.
+func TestLaunchMeetsAnother(t *testing.T) {
+	dirs := testDirs(t)
+	if err := dirs.Prepare(); err != nil {
+		t.Fatal(err)
+	}
+	l, err := net.Listen("unix", dirs.ServerSocket())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
+	done := make(chan error, 1)
+	go func() { done <- other.Serve(l) }()
+	defer func() { other.Close(); <-done }()
+	if err := os.WriteFile(dirs.ServeFile()+".new", []byte(`{"pid":1}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	fails := exec.Command("sh", "-c", `mv "$0.new" "$0"; echo 'a server runs already' >&2; exit 1`, dirs.ServeFile())
+	if err := Launch(t.Context(), dirs, fails); err != nil {
+		t.Error(err)
 	}
 }
 
