@@ -278,7 +278,7 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 }
 
 // nameHolder adds to the error of a creation which workspace has the branch that
-// was asked for, if one has.
+// was asked for, or what else can be asked for if the user's own checkout has it.
 func (s *App) nameHolder(ctx context.Context, err error) error {
 	inUse, ok := errors.AsType[*workspace.BranchInUseError](err)
 	if !ok {
@@ -293,7 +293,10 @@ func (s *App) nameHolder(ctx context.Context, err error) error {
 			return Refusef(api.CodeBranchTaken, "%s; that is workspace %s: `middleman attach %s` goes there", s.redact(err.Error()), s.label(ctx, row), s.label(ctx, row))
 		}
 	}
-	return err
+	if inUse.Gone {
+		return err
+	}
+	return Refusef(api.CodeBranchTaken, "%s; `--base %s` begins a new branch there, `--mode in-place` works in that directory", s.redact(err.Error()), inUse.Branch)
 }
 
 // finishCreation fills a workspace that has its directory, and starts the first

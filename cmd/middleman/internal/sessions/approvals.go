@@ -161,7 +161,11 @@ func (c commands) answer(ctx context.Context, given []string, in api.ApprovalAns
 // waits.
 func (c commands) chosen(ctx context.Context, server *client.Client, given []string) (a api.Approval, err error) {
 	if len(given) > 0 && (c.Runtime == "" || given[0] != "") {
-		return server.Approval(ctx, given[0])
+		a, err := server.Approval(ctx, given[0])
+		if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeNotFound {
+			p.Detail = "there is no request " + given[0] + "; `middleman approvals` lists those that wait"
+		}
+		return a, err
 	}
 	var ids []string
 	if err := server.Approvals(ctx, "", false, func(x api.Approval) { a, ids = x, append(ids, c.Target(x.ID)) }); err != nil {
