@@ -292,6 +292,9 @@ func (c *client) close() error {
 // attachment is a viewer's connection; see terminal.Attachment.
 type attachment struct {
 	c         *client
+	s         *session
+	look      look // when it attached
+	questions questions
 	mode      terminal.Mode
 	clipboard terminal.Clipboard
 	snapshot  []byte      // reused
@@ -309,6 +312,11 @@ func (a *attachment) Hello() terminal.Hello {
 
 // Receive reads the next frame that has a meaning for a viewer.
 func (a *attachment) Receive() (m terminal.Message, err error) {
+	defer func() {
+		if err != nil || a.last.Load() {
+			a.questions.end()
+		}
+	}()
 	if a.last.Load() {
 		return m, io.EOF
 	}
@@ -355,6 +363,12 @@ func (a *attachment) onFrame(t wire.Type, payload []byte) (done bool, m terminal
 		}
 	case wire.TypeError:
 		return true, m, a.c.refusal(t, payload)
+	case wire.TypeReply:
+		var reply wire.Reply
+		if err = wire.ParseControl(t, payload, &reply); err == nil {
+			a.questions.answer(reply)
+			return false, m, nil
+		}
 	default:
 		return false, m, nil
 	}

@@ -138,6 +138,11 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	if !asked {
 		return s.statusFromDisk(l)
 	}
+	return s.statusFromOwner(l, w), nil
+}
+
+// statusFromOwner returns what the owner has answered.
+func (s *session) statusFromOwner(l look, w wire.Status) terminal.Status {
 	status := s.baseStatus(l)
 	status.State = terminal.State(w.State)
 	status.PID, status.StartedAt = w.PID, w.StartedAt
@@ -150,7 +155,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 		e := terminalExit(*w.Exit)
 		status.Exit, status.Unseen = &e, nil
 	}
-	return status, nil
+	return status
 }
 
 // baseStatus returns the part of the status that owner.json tells.
@@ -165,7 +170,7 @@ func (s *session) baseStatus(l look) terminal.Status {
 
 func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	status := s.baseStatus(l)
-	status.Source, status.State = "disk", terminal.StateLost
+	status.Source, status.State = terminal.SourceDisk, terminal.StateLost
 	r := journal.Open(s.dir.Journal())
 	defer r.Close()
 	var err error
@@ -205,7 +210,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	case err != nil:
 		return nil, err
 	case c != nil:
-		return &attachment{c: c, mode: o.Mode, clipboard: l.record.Clipboard}, nil
+		return &attachment{c: c, s: s, look: l, mode: o.Mode, clipboard: l.record.Clipboard}, nil
 	case l.exit == nil:
 		return nil, fmt.Errorf("session %s: %w, without an exit record: %s", s.dir.ID, terminal.ErrGone, s.death(l.record))
 	}

@@ -188,10 +188,13 @@ type Status struct {
 	// Lost says, of a session in StateLost, why it has no exit, as far as that
 	// is known; "" where the backend does not say.
 	Lost string `json:"lost,omitempty"`
-	// Source is where this comes from: "owner" or "disk".
+	// Source is where this comes from: "owner" or SourceDisk.
 	Source string    `json:"source"`
 	AsOf   time.Time `json:"as_of"`
 }
+
+// SourceDisk is the Source of a status that is from the disk.
+const SourceDisk = "disk"
 
 // Unseen is what a session has printed since somebody last looked at it: since
 // its last viewer left, writer or watcher, that was not a Reader. It is zero
@@ -393,6 +396,16 @@ type PromptAttachment interface {
 	// InputNow types p like Input, if it need not wait for the program, nor for
 	// another call. It reports whether it did; else nothing of p was typed.
 	InputNow(p []byte) bool
+}
+
+// AskingAttachment is an Attachment over which the session can be asked, which costs
+// less than a connection for each question.
+type AskingAttachment interface {
+	Attachment
+	// Status is Session.Status while another goroutine is in Receive. It fails where
+	// the connection ends, or where too many questions are unanswered: the caller then
+	// asks the Session.
+	Status(ctx context.Context) (Status, error)
 }
 
 // LoneAttachment is an Attachment that one thread can wait for together with

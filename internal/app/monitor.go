@@ -33,10 +33,10 @@ const (
 
 // monitors has the sessions that have a monitor now. The zero value is ready.
 type monitors struct {
-	// mu guards attached. It has a key for each monitored session; the value
-	// tells whether the monitor is attached.
+	// mu guards attached. It has a key for each monitored session; the value is the
+	// monitor's attachment, nil while it has none.
 	mu       sync.Mutex
-	attached map[string]bool
+	attached map[string]terminal.Attachment
 }
 
 // claim makes the caller the session's only monitor, or reports false if it has
@@ -45,12 +45,12 @@ func (k *monitors) claim(id string) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.attached == nil {
-		k.attached = map[string]bool{}
+		k.attached = map[string]terminal.Attachment{}
 	}
 	if _, taken := k.attached[id]; taken {
 		return false
 	}
-	k.attached[id] = false
+	k.attached[id] = nil
 	return true
 }
 
@@ -60,15 +60,15 @@ func (k *monitors) release(id string) {
 	delete(k.attached, id)
 }
 
-func (k *monitors) set(id string, attached bool) {
+func (k *monitors) set(id string, a terminal.Attachment) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.attached[id] = attached
+	k.attached[id] = a
 }
 
-// watching reports whether the server's own monitor is one of the session's
-// watchers.
-func (k *monitors) watching(id string) bool {
+// attachment returns that of the session's monitor, which is one of the session's
+// watchers, or nil.
+func (k *monitors) attachment(id string) terminal.Attachment {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.attached[id]
@@ -125,9 +125,9 @@ func (s *App) watchOnce(ctx context.Context, row store.Session) (ended bool, err
 	if attachment == nil {
 		return ended, err
 	}
-	s.monitors.set(row.ID, true)
+	s.monitors.set(row.ID, attachment)
 	exit, err := s.follow(ctx, row, attachment)
-	s.monitors.set(row.ID, false)
+	s.monitors.set(row.ID, nil)
 	switch {
 	case exit == nil && provesEnd(err):
 		return false, nil // the next call records the end, once

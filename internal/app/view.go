@@ -110,6 +110,7 @@ func (s *App) transcriptView(ctx context.Context, t store.Transcript) api.Sessio
 	return v
 }
 
+// status asks a session: over the connection of its monitor, if it has one.
 func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, error) {
 	b, err := s.backend(row)
 	if err != nil {
@@ -117,6 +118,11 @@ func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, e
 	}
 	var status terminal.Status
 	err = s.Guarded("ask session "+row.ID, func() (err error) {
+		if a, ok := s.monitors.attachment(row.ID).(terminal.AskingAttachment); ok {
+			if status, err = a.Status(ctx); err == nil || ctx.Err() != nil {
+				return err
+			}
+		}
 		status, err = b.Session(row.ID).Status(ctx)
 		return err
 	})
@@ -132,7 +138,7 @@ func (s *App) fill(v *api.Session, status terminal.Status) {
 		v.Error = s.redact(lostText(status))
 	}
 	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
-	if s.monitors.watching(v.ID) {
+	if s.monitors.attachment(v.ID) != nil {
 		v.Watchers = max(0, v.Watchers-1) // the server's own monitor does not count
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -100,6 +101,38 @@ func testWatchEvents(f *fixture) {
 	v.types("\r")
 	if m := w.ends(terminal.MessageExit); m.Exit.Code != 3 || len(w.bytes) > 0 {
 		f.Errorf("exit code %d and output %q, want 3 and none", m.Exit.Code, w.bytes)
+	}
+}
+
+// testAttachmentAsks: what an attachment is asked, it answers as the session does, as
+// often as it is asked; once the session has ended it says that it cannot.
+func testAttachmentAsks(f *fixture) {
+	s := f.sh(`echo READY; read x; exit 3`)
+	f.printed(s, "READY")
+	st, err := s.Status(f.ctx)
+	f.ok(err)
+	w := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeWatch, From: &st.Head, NoOutput: true})
+	asking, ok := w.a.(terminal.AskingAttachment)
+	if !ok {
+		f.Fatalf("%T cannot be asked", w.a)
+	}
+	for range 20 {
+		got, err := asking.Status(f.ctx)
+		f.ok(err)
+		want, err := s.Status(f.ctx)
+		f.ok(err)
+		if got.AsOf, want.AsOf = st.AsOf, st.AsOf; !reflect.DeepEqual(got, want) {
+			f.Fatalf("it answers %+v, the session %+v", got, want)
+		}
+	}
+	v := f.attach(s, terminal.AttachOptions{Mode: terminal.ModeAttach, Size: terminal.Size{Cols: 100, Rows: 30}})
+	if got, err := asking.Status(f.ctx); err != nil || got.Writer == nil || got.Size.Cols != 100 {
+		f.Errorf("with a writer it answers %+v, %v", got, err)
+	}
+	v.types("\r")
+	w.ends(terminal.MessageExit)
+	if got, err := asking.Status(f.ctx); err == nil {
+		f.Errorf("after the exit it answers %+v", got)
 	}
 }
 

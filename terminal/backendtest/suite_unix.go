@@ -61,6 +61,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"attach from an offset", testAttachFrom},
 		{"watch", testWatch},
 		{"watch for events alone", testWatchEvents},
+		{"ask over an attachment", testAttachmentAsks},
 		{"watch for activity", testWatchActivity},
 		{"clipboard", testClipboard},
 		{"close wakes receive", testClose},

@@ -11,14 +11,18 @@ import (
 	"middleman/terminal"
 )
 
-// onceTimeout is how long a server may take to answer what atOnce asks.
-const onceTimeout = time.Second
+// onceTimeout is how long a server may take to answer what atOnce asks, and
+// elsewhereTimeout that about other machines, which it waits two seconds for.
+const (
+	onceTimeout      = time.Second
+	elsewhereTimeout = 3 * time.Second
+)
 
 // atOnce calls ask with a client of the running server. It does not ask first
 // whether the server answers, which is half of the time of a short command. Where it
 // returns an error, the caller takes the longer way, which finds out why. ask only
 // reads.
-func atOnce(ctx context.Context, c *cli.CLI, ask func(context.Context, *client.Client) error) error {
+func atOnce(ctx context.Context, c *cli.CLI, limit time.Duration, ask func(context.Context, *client.Client) error) error {
 	if c.Runtime != "" {
 		return client.ErrNoServer
 	}
@@ -27,7 +31,7 @@ func atOnce(ctx context.Context, c *cli.CLI, ask func(context.Context, *client.C
 		return err
 	}
 	defer server.Close()
-	ctx, cancel := context.WithTimeout(ctx, onceTimeout)
+	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	return ask(ctx, server)
 }
@@ -43,7 +47,7 @@ func findAtOnce(ctx context.Context, c *cli.CLI, arg string, exact bool) (s api.
 	if name == "" {
 		return s, false
 	}
-	err := atOnce(ctx, c, func(ctx context.Context, server *client.Client) error {
+	err := atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) error {
 		of, err := server.RecordedSessionsOf(ctx, name)
 		if err != nil || len(of) == 0 {
 			return err

@@ -56,7 +56,7 @@ func ReadStatus(ctx context.Context, c *cli.CLI) (list List, err error) {
 	by := func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, false)
 	}
-	if atOnce(ctx, c, func(ctx context.Context, server *client.Client) (err error) {
+	if atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) (err error) {
 		list, err = readServer(ctx, server, by, (*client.Client).Sessions)
 		return err
 	}) == nil {

@@ -18,18 +18,26 @@ import (
 // c.Errs which runtimes have not answered, and how old their lists are. It starts no
 // server: where none runs it says which runtimes are not listed.
 func Elsewhere(ctx context.Context, c *cli.CLI) (List, error) {
-	server, err := client.Connect(ctx, c.Dirs)
-	if err == nil {
-		defer server.Close()
-		var list List
-		if list, err = OfRuntimes(ctx, server); err == nil {
-			for _, r := range list.Runtimes {
-				if !r.Current {
-					fmt.Fprintln(c.Errs, "middleman:", Absent(r))
-				}
-			}
-			return list, nil
+	var list List
+	ask := func(ctx context.Context, server *client.Client) (err error) {
+		list, err = OfRuntimes(ctx, server)
+		return err
+	}
+	err := atOnce(ctx, c, elsewhereTimeout, ask)
+	if err != nil {
+		var server *client.Client
+		if server, err = client.Connect(ctx, c.Dirs); err == nil {
+			err = ask(ctx, server)
+			server.Close()
 		}
+	}
+	if err == nil {
+		for _, r := range list.Runtimes {
+			if !r.Current {
+				fmt.Fprintln(c.Errs, "middleman:", Absent(r))
+			}
+		}
+		return list, nil
 	}
 	if ctx.Err() != nil {
 		return List{}, ctx.Err()
