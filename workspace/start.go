@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/contain"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 )
@@ -59,9 +60,18 @@ func (r repository) start(ctx context.Context, base string) (name, commit string
 // startAtHead returns the commit that the user has checked out. If that is a
 // branch without commits it returns the default branch's.
 func (r repository) startAtHead(ctx context.Context) (name, commit string, err error) {
-	commit, err = r.Here.Commit(ctx, "HEAD")
-	if err != nil {
+	var headErr, nameErr error
+	if err := contain.Together(
+		func() error { commit, headErr = r.Here.Commit(ctx, "HEAD"); return nil },
+		func() error {
+			name, nameErr = r.Here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
+			return nil
+		},
+	); err != nil {
 		return "", "", err
+	}
+	if headErr != nil {
+		return "", "", headErr
 	}
 	if commit == "" {
 		name, commit, err = r.startAtDefault(ctx)
@@ -70,11 +80,10 @@ func (r repository) startAtHead(ctx context.Context) (name, commit string, err e
 		}
 		return "", "", fmt.Errorf("%s: %w; make one first, or use --mode in-place", plaintext.Quoted(r.Main), ErrNoCommits)
 	}
-	name, err = r.Here.Look("symbolic-ref", "--quiet", "--short", "HEAD").Line(ctx)
-	if git.ExitCode(err) == 1 {
+	if git.ExitCode(nameErr) == 1 {
 		return "HEAD", commit, nil // HEAD is detached
 	}
-	return name, commit, err
+	return name, commit, nameErr
 }
 
 // startAtDefault finds the default branch without contacting the remote. It

@@ -13,6 +13,7 @@ import (
 	"middleman/internal/repoconfig"
 	"middleman/internal/setup"
 	"middleman/internal/store"
+	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -36,6 +37,7 @@ type deletePlan struct {
 	rows      []store.Session   // all sessions of the workspace
 	running   []api.Session     // sessions that run, may run, or left processes
 	inside    []int             // ids of processes in its directory, if no session runs
+	quiet     map[string]bool   // the ended sessions without owner and processes, by id
 	config    repoconfig.Config // has the teardown to run
 }
 
@@ -205,10 +207,10 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	if err != nil {
 		return deletePlan{}, err
 	}
-	d.rows = rows
+	d.rows, d.quiet = rows, map[string]bool{}
 	for i, v := range views {
 		if v.State.Ended() {
-			v.Left = s.left(ctx, rows[i])
+			v.Left, d.quiet[v.ID] = s.left(ctx, rows[i])
 		}
 		if !v.State.Ended() || len(v.Left) > 0 {
 			d.running = append(d.running, v)
@@ -235,15 +237,16 @@ func asUnknown(err error) error {
 }
 
 // left returns the processes that outlive an ended session's program, none if
-// the session does not answer: its end was proved before it was recorded.
-func (s *App) left(ctx context.Context, row store.Session) []int {
+// the session does not answer: its end was proved before it was recorded. quiet
+// means that none was found, and that its owner has ended too.
+func (s *App) left(ctx context.Context, row store.Session) (left []int, quiet bool) {
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	status, err := s.status(ctx, row)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	return status.Left
+	return status.Left, status.Source == terminal.SourceDisk && len(status.Left) == 0
 }
 
 // ours reports whether deleting w would delete a directory.
@@ -289,6 +292,11 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 	}
 	for _, row := range d.rows {
 		if row.State.Ended() {
+			if d.quiet[row.ID] {
+				if _, quiet := s.left(ctx, row); quiet {
+					continue // two looks have found nothing, as those of a stop have to
+				}
+			}
 			s.stopLeft(ctx, row)
 		} else if err := s.stopSession(ctx, row, 0); err != nil {
 			return workspace.Loss{}, &sessionError{row.Name, err}

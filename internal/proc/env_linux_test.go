@@ -23,7 +23,7 @@ func TestHasEnv(t *testing.T) {
 		{"only in a name", []string{"XMARK=1"}, 0, false, true},
 		{"after much", []string{"A=" + strings.Repeat("b", 40<<10), "MARK=1"}, 0, true, true},
 		{"young and empty", []string{}, 0, false, false},
-		{"old and empty", []string{}, youth, false, true},
+		{"old and empty", []string{}, Youth, false, true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p, ok := Find(startCat(t, tt.env))

@@ -111,10 +111,6 @@ func allOnce() (Table, error) {
 	return t, nil
 }
 
-// youth is the age up to which a process that shows no environment may be in the
-// middle of its first execve(2).
-const youth = 2 * time.Second
-
 // hasEnv reports whether a process has entry, NAME=VALUE, in its initial
 // environment (proc_pid_environ(5)). Children inherit it. The environment of
 // another user's process cannot be read: then has is false. A process in the
@@ -135,7 +131,7 @@ func hasEnv(p Process, entry string) (has, sure bool) {
 		}
 	}
 	if len(environ) == 0 {
-		if err != nil || p.kernel || p.age() > youth {
+		if err != nil || p.kernel || p.age() > Youth {
 			return false, true
 		}
 		now, ok := Find(p.PID)

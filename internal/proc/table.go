@@ -5,7 +5,12 @@ package proc
 import (
 	"cmp"
 	"slices"
+	"time"
 )
+
+// Youth is the age up to which a process that shows no environment may be in the
+// middle of its first execve(2).
+const Youth = 2 * time.Second
 
 // Process is the state of a process when it was read. PID and Start together
 // identify it: pids are reused, but not with the same start time.

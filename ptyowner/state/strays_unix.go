@@ -12,11 +12,20 @@ import (
 )
 
 // Strays returns the ids of the processes of a session without an owner, as far
-// as they can be found.
+// as they can be found. It looks again, for two seconds at most, while a process
+// is too young to tell.
 func (d Dir) Strays() ([]int, error) {
-	found, _, err := d.StrayProcesses()
-	return proc.PIDs(found), err
+	for deadline := time.Now().Add(proc.Youth); ; time.Sleep(youngPause) {
+		found, sure, err := d.StrayProcesses()
+		if err != nil || sure || time.Now().After(deadline) {
+			return proc.PIDs(found), err
+		}
+	}
 }
+
+// youngPause is the pause between two looks at a process that shows no environment
+// yet, which it does once its execve(2) is over.
+const youngPause = 5 * time.Millisecond
 
 // StopStrays ends the processes of a session without an owner, as far as they
 // can be found. If grace is more than 0 it sends them SIGTERM first, and kills
