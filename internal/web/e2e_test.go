@@ -39,6 +39,7 @@ func TestInBrowser(t *testing.T) {
 		"phone":   {""},
 		"share":   {""},
 		"tabs":    {"", "pty-owner"},
+		"windows": {""},
 	} {
 		t.Run(suite, func(t *testing.T) {
 			t.Parallel() // each has a server and a browser of its own

@@ -285,6 +285,9 @@ test('nobody gets our port while our server is away', async () => {
 test('a server on our port after ours and its holder have ended', async () => {
   const home = server.address
   const listened = server.listens
+  const second = await context.newPage() // of the two, one has the stream of events, and the other one hears of it
+  await second.goto(url())
+  await second.getByText('Connected', { exact: true }).waitFor()
   await server.kill()
   server.killHolder()
   await page.getByText('Reconnecting').first().waitFor()
@@ -301,6 +304,8 @@ test('a server on our port after ours and its holder have ended', async () => {
 
     // The page that is open asks for proof, and sends nothing but that question.
     await page.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
+    await second.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
+    await second.close()
     await shot(page, 'impostor')
     const asked = squatter.received.filter(({ path }) => path.startsWith('/api/'))
     assert.ok(asked.length > 0)

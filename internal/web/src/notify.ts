@@ -15,9 +15,6 @@ const supported = () => 'Notification' in window && 'locks' in navigator
 export const canNotify = () => supported() && Notification.permission !== 'denied'
 export const notifies = () => prefs.notify && supported() && Notification.permission === 'granted'
 
-/** Whether this window must go on following events while it is hidden. */
-export const followsHidden = () => notifies() && tells
-
 /** Switches notifications on or off. Call it from a click: the browser asks the user. */
 export async function setNotify(on: boolean): Promise<void> {
   if (on && (await Notification.requestPermission()) !== 'granted') on = false

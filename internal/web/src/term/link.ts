@@ -154,9 +154,15 @@ export class Link {
     if (this.phase.is !== 'exited') this.setPhase({ is: 'detached' })
   }
 
-  /** Tries now what would be tried later. */
+  /** Leaves while nobody looks, unless something that was typed is not sent yet. */
+  rest(): void {
+    const typed = this.outgoing.length > 0 || (this.socket?.bufferedAmount ?? 0) > 0
+    if (!typed && ['connecting', 'attached', 'watching', 'disconnected'].includes(this.phase.is)) this.detach()
+  }
+
+  /** Tries now what would be tried later, and ends a rest. */
   retryNow(): void {
-    if (this.phase.is === 'disconnected') this.connect()
+    if (this.phase.is === 'disconnected' || this.phase.is === 'detached') this.connect()
   }
 
   /** key -> WebSocket. What is typed while nobody is attached is dropped, never kept for later. */

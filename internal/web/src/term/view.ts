@@ -13,6 +13,7 @@ import { Terminal } from '@xterm/xterm'
 import type { Size } from '../api'
 import { isDark, onPrefs, prefs, setPrefs } from '../prefs'
 import { toast } from '../store'
+import { onHidden } from '../visibility'
 import { registerFileLinks } from './file-links'
 import { bytesOf, withHeld } from './keys'
 import type { Held } from './keys'
@@ -28,6 +29,7 @@ const fontFamily =
   'ui-monospace, "SF Mono", "JetBrains Mono", "Cascadia Mono", Menlo, Consolas, "DejaVu Sans Mono", "Liberation Mono", monospace'
 const scrollbackLines = 10_000
 const mostLines = 100_000 // of the past that are loaded on scrolling up
+const restAfter = 60_000 // a page that nobody looks at
 const maxWanted = 64 * 1024 // characters that a question keeps
 const resetTerminal = new Uint8Array([0x1b, 0x63]) // RIS
 
@@ -56,6 +58,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   private readonly observer = new ResizeObserver(() => this.scheduleFit())
   private readonly encoder = new TextEncoder()
   private readonly forgetPrefs: () => void
+  private endRest = () => {}
   private webgl?: WebglAddon
   private shown = false
   private fitFrame = 0
@@ -108,11 +111,13 @@ export class TerminalView implements LinkOwner, TouchOwner {
     this.fitNow()
     this.terminal.refresh(0, this.terminal.rows - 1)
     if (this.link.phase.is !== 'exited') this.link.connect()
+    this.endRest = onHidden(restAfter, () => this.link.rest(), () => this.link.retryNow())
   }
 
   /** Leaves the page and the session; screen and offset stay. */
   hide(): void {
     this.shown = false
+    this.endRest()
     this.observer.disconnect()
     this.webgl?.dispose() // browsers have few contexts
     this.webgl = undefined

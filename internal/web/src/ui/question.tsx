@@ -15,7 +15,9 @@ export function Question({ session, view }: { session: Session; view: TerminalVi
   const { approvals } = useStore()
   const [error, setError] = useState('')
   const [choices, setChoices] = useState<Choice[]>([])
+  const waits = needsYou(session) && session.agent?.state === 'waiting' && ['permission', 'question'].includes(session.agent.kind ?? '')
   useEffect(() => {
+    if (!waits) return // each output of every session would be read
     const look = () => setChoices((before) => {
       const now = choicesIn(screenLines(view.terminal))
       return JSON.stringify(now) === JSON.stringify(before) ? before : now
@@ -23,7 +25,7 @@ export function Question({ session, view }: { session: Session; view: TerminalVi
     look()
     const drawn = view.terminal.onWriteParsed(look)
     return () => drawn.dispose()
-  }, [view])
+  }, [view, waits])
   const asked = [...approvals.values()].find((a) => a.session_id === session.id)
   if (asked) {
     return (
@@ -33,9 +35,7 @@ export function Question({ session, view }: { session: Session; view: TerminalVi
       </section>
     )
   }
-  if (!needsYou(session) || session.agent?.state !== 'waiting') return null
-  const kind = session.agent.kind
-  if (kind !== 'permission' && kind !== 'question') return null
+  if (!waits) return null
   const answer = (key: string) =>
     api.typeExpecting(session.id, key, view.seen()).then(
       () => setError(''),

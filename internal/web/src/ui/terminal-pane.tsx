@@ -24,14 +24,12 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
   useEffect(() => {
     view.onChange = () => redraw(undefined as never)
     view.show(host.current!)
-    const stop = whenLive(() => view.link.retryNow())
     const retry = () => document.visibilityState === 'visible' && view.link.retryNow()
+    const stop = whenLive(retry)
     window.addEventListener('online', retry)
-    document.addEventListener('visibilitychange', retry)
     return () => {
       stop()
       window.removeEventListener('online', retry)
-      document.removeEventListener('visibilitychange', retry)
       view.onChange = () => {}
       view.hide()
     }
