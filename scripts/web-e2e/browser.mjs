@@ -104,16 +104,28 @@ export async function prompted(page) {
   })
 }
 
+let calls = 0
+
 /** Waits until a line of the shown terminal matches, and returns the match. */
 export async function seen(page, pattern, timeout = 15_000) {
-  await page.waitForFunction(([source, flags]) => {
-    const buffer = document.querySelector('.terminal-host')?.terminal.buffer.active
+  await page.waitForFunction(([source, flags, call]) => {
+    const { terminal } = document.querySelector('.terminal-host') ?? {}
+    if (!terminal) return false
+    // It is asked once a frame: all lines are read once, then the last ones, and only if more was printed.
+    if (!terminal.printed) {
+      terminal.printed = 1
+      terminal.onWriteParsed(() => terminal.printed++)
+    }
+    const first = terminal.readBy !== call
+    if (!first && terminal.readAt === terminal.printed) return false
+    Object.assign(terminal, { readBy: call, readAt: terminal.printed })
+    const { active } = terminal.buffer
     const wanted = new RegExp(source, flags)
-    for (let i = (buffer?.length ?? 0) - 1; i >= 0; i--) {
-      if (wanted.test(buffer.getLine(i).translateToString(true))) return true
+    for (let i = active.length - 1; i >= (first ? 0 : active.length - 2_000) && i >= 0; i--) {
+      if (wanted.test(active.getLine(i).translateToString(true))) return true
     }
     return false
-  }, [pattern.source, pattern.flags], { timeout }).catch(async (error) => {
+  }, [pattern.source, pattern.flags, ++calls], { timeout }).catch(async (error) => {
     throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).filter(Boolean).slice(-30).join('\n')}`, { cause: error })
   })
   return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)
@@ -122,9 +134,9 @@ export async function seen(page, pattern, timeout = 15_000) {
 /** Waits until the bar over a terminal says how its program ended: notices may say the same of others. */
 export const ended = (page, words) => page.locator('.exit').filter({ hasText: words }).waitFor()
 
-/** Types a command line into the shown terminal. */
+/** Types a command line into the shown terminal, in one go: an echo for each key takes long where much is typed. */
 export async function run(page, command) {
   await page.locator('.xterm-helper-textarea').focus()
-  await page.keyboard.type(command)
+  await page.keyboard.insertText(command)
   await page.keyboard.press('Enter')
 }
