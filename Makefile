@@ -26,7 +26,7 @@ FAULTS  := ./internal/fault ./internal/setup ./ptyowner ./terminal/journal ./wor
 ON_TMUX := MIDDLEMAN_TEST_HOST=tmux
 
 .DEFAULT_GOAL := help
-.PHONY: help build dist dist-test run run-test test test-root test-windows race long check systemd-test vm-test bench bench-go bench-peers bench-vt probes structure web docs install clean
+.PHONY: help build dist dist-test run run-test test test-root test-windows race long check systemd-test vm-test bench bench-go bench-peers bench-vt figures probes structure web docs install clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,10 +62,11 @@ race: build ## all tests under the race detector; SHORT=-short for the packages 
 	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run $(if $(SHORT),'TestModel|TestExitBytes',$(AT_ONCE_TESTS)) ./ptyowner
 	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
-long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input, 1,000 prompts while a dialog appears, 50 MB through a hub whose links break
+long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input, 1,000 prompts while a dialog appears, 50 MB through a hub whose links break, a server killed under a browser ten times
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository|TestContract/killed_viewers' ./ptyowner ./workspace
 	$(ON_TMUX) MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestContract/killed_viewers' ./ptyowner
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestAnyInput|TestHostScripts/.*/prompt|TestRuntimeTerminalSurvivesCuts' ./cmd/middleman
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestInBrowser/e2e' ./internal/web
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds
 	@scripts/check.sh
@@ -89,6 +90,11 @@ bench-peers: ## install the programs that make bench compares with
 
 bench-vt: ## compare the screen with other Go libraries, in one run
 	cd terminal/vt/bench && go test -run '^$$' -bench . -benchmem
+
+figures: build ## measure the web client in Chromium beside a page that has xterm.js alone; SHORT=1 only shows that it works
+	go build -o bin/bare ./scripts/web-e2e/bare
+	cd scripts/web-e2e && npm ci --ignore-scripts --no-audit --no-fund
+	MIDDLEMAN_BINARY='$(CURDIR)/$(BINARY)' BARE='$(CURDIR)/bin/bare' node scripts/web-e2e/figures.mjs $(if $(SHORT),--short) $(FIGURES)
 
 probes: build ## attack bin/middleman from outside: a table by area, and the attacks that succeeded; PROBES='-area host,login' or -list
 	go build -o bin/probes ./scripts/probes
