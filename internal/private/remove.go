@@ -20,7 +20,11 @@ func RemoveTree(dir string) error {
 		return err
 	}
 	defer parent.Close()
-	name := filepath.Base(dir)
+	return RemoveIn(parent, filepath.Base(dir))
+}
+
+// RemoveIn is RemoveTree for a name in a directory.
+func RemoveIn(parent *os.Root, name string) error {
 	info, err := parent.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -7,6 +7,9 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
+
+	"middleman/internal/private"
 )
 
 // DeletingName names a directory that a delete has moved away and has to check
@@ -74,9 +77,13 @@ func MakeDir(base *os.Root, name string) error {
 }
 
 // RemoveAll deletes name in base, including read-only directories (module
-// caches have them). A missing name is no error.
+// caches have them), and those that are deeper than this process can have files
+// open. A missing name is no error.
 func RemoveAll(base *os.Root, name string) error {
 	err := base.RemoveAll(name)
+	if errors.Is(err, syscall.EMFILE) {
+		err = private.RemoveIn(base, name)
+	}
 	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
