@@ -25,28 +25,21 @@ var (
 	ErrKeyBusy = errors.New("request with this idempotency key is in progress")
 )
 
-// newerError is the error of opening a database that a newer version of
-// middleman has migrated. The file was not changed.
-type newerError struct {
-	Path         string
-	Found, Known int64
+// schemaError is the error of opening a database that a newer version of
+// middleman has migrated or, for reading only, one that the server has yet to
+// migrate when it starts. The file was not changed.
+type schemaError struct {
+	path         string
+	found, known int64
 }
 
-func (e *newerError) Error() string {
-	return fmt.Sprintf("database %s has schema %d, this version of middleman knows up to %d: "+
-		"use the newer version, or restore a backup from the same directory", e.Path, e.Found, e.Known)
-}
-
-// olderError is the error of opening, for reading only, a database that the
-// server has yet to migrate when it starts.
-type olderError struct {
-	Path         string
-	Found, Known int64
-}
-
-func (e *olderError) Error() string {
+func (e *schemaError) Error() string {
+	if e.found > e.known {
+		return fmt.Sprintf("database %s has schema %d, this version of middleman knows up to %d: "+
+			"use the newer version, or restore a backup from the same directory", e.path, e.found, e.known)
+	}
 	return fmt.Sprintf("database %s has schema %d, this version of middleman needs %d: "+
-		"start the server once, it migrates", e.Path, e.Found, e.Known)
+		"start the server once, it migrates", e.path, e.found, e.known)
 }
 
 // damagedError is the error of opening a file that is no sound database of

@@ -49,8 +49,8 @@ func TestNewerDatabase(t *testing.T) {
 	must(t, err)
 	must(t, s.Close())
 	refused(t, path, func(err error) {
-		var newer *newerError
-		if !errors.As(err, &newer) || newer.Path != path || newer.Found != 9999 || newer.Known < 1 || newer.Known > 100 {
+		var newer *schemaError
+		if !errors.As(err, &newer) || newer.path != path || newer.found != 9999 || newer.known < 1 || newer.known > 100 {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -194,8 +194,8 @@ func TestMigrationKeepsBackups(t *testing.T) {
 		t.Errorf("the newest backup has schema %d, %v, want %d", version, err, want)
 	}
 	refused(t, got[0], func(err error) { // newer than what this version knows
-		var newer *newerError
-		if !errors.As(err, &newer) {
+		var newer *schemaError
+		if !errors.As(err, &newer) || newer.found <= newer.known {
 			t.Errorf("error %v", err)
 		}
 	})
@@ -221,8 +221,8 @@ func TestOlderDatabase(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "middleman.db")
 	must(t, os.WriteFile(path, nil, 0o600))
 	_, err := OpenReadOnly(ctx, path)
-	var older *olderError
-	if !errors.As(err, &older) || older.Path != path {
+	var older *schemaError
+	if !errors.As(err, &older) || older.path != path || older.found >= older.known {
 		t.Errorf("error %v", err)
 	}
 }

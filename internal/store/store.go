@@ -61,7 +61,7 @@ func openWith(ctx context.Context, path string, migrations fs.FS) (*Store, error
 		return nil, err
 	}
 	if found > known {
-		return nil, &newerError{Path: path, Found: found, Known: known}
+		return nil, &schemaError{path, found, known}
 	}
 	s, err := connect(path)
 	if err != nil {
@@ -96,10 +96,8 @@ func OpenReadOnly(ctx context.Context, path string) (*Store, error) {
 	switch {
 	case err != nil:
 		return nil, err
-	case found > known:
-		return nil, &newerError{Path: path, Found: found, Known: known}
-	case found < known:
-		return nil, &olderError{Path: path, Found: found, Known: known}
+	case found != known:
+		return nil, &schemaError{path, found, known}
 	}
 	db, err := openDB(path, readOnly, readers)
 	if err != nil {
