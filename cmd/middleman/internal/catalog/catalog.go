@@ -115,36 +115,6 @@ func OfServer(ctx context.Context, server *client.Client) (List, error) {
 	return readServer(ctx, server, (*client.Client).Workspaces, (*client.Client).Sessions)
 }
 
-// OnServer finds the workspace that name means, for a command that needs the
-// server. It starts one where none runs. The caller closes the client.
-func OnServer(ctx context.Context, c *cli.CLI, name string) (*client.Client, api.Workspace, error) {
-	server, list, err := Open(ctx, c)
-	if err != nil {
-		return nil, api.Workspace{}, err
-	}
-	w, err := list.Workspace(name)
-	if err != nil {
-		server.Close()
-		return nil, api.Workspace{}, err
-	}
-	return server, w, nil
-}
-
-// Open returns the server, which it starts where none runs, and lists what it
-// knows. The caller closes the client.
-func Open(ctx context.Context, c *cli.CLI) (*client.Client, List, error) {
-	server, err := c.Server(ctx)
-	if err != nil {
-		return nil, List{}, err
-	}
-	list, err := OfServer(ctx, server)
-	if err != nil {
-		server.Close()
-		return nil, List{}, err
-	}
-	return server, list, nil
-}
-
 // recordsOfServer lists what the server has recorded. No session is asked for
 // its state.
 func recordsOfServer(ctx context.Context, server *client.Client) (List, error) {

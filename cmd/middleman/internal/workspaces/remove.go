@@ -54,7 +54,7 @@ several is judged by itself: a refused one does not keep the others from being d
 
 // remove deletes workspaces, one after the other.
 func (c commands) remove(ctx context.Context, names []string, consent client.Consent, dryRun bool) error {
-	server, list, err := catalog.Open(ctx, c.CLI)
+	server, list, err := catalog.OpenWorkspaces(ctx, c.CLI)
 	if err != nil {
 		return err
 	}
