@@ -38,7 +38,7 @@ export async function interrupt(round) {
   let at
   return new Promise((resolve) => {
     const watcher = terminal.onWriteParsed(() => {
-      if (++writes < 100) return
+      if (++writes < 20) return
       if (at === undefined) {
         at = Date.now()
         return terminal.input('\x03')
