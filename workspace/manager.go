@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/workspace/basedir"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
@@ -82,7 +83,7 @@ func (m *Manager) Begin(ctx context.Context, r CreateRequest, progress Progress)
 	}
 	switch r.Mode {
 	case ModeInPlace:
-		w.Root = filepath.Clean(r.Directory)
+		w.Root = plainfile.Full(filepath.Clean(r.Directory))
 		m.finder().FillInPlace(ctx, &w)
 	case ModeDirectory:
 		w.Root, err = m.createDirectory(r.ID, report)

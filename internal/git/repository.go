@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 )
 
@@ -28,6 +29,9 @@ type Repository struct {
 func CheckDirectory(dir string) error {
 	if !filepath.IsAbs(dir) || strings.ContainsRune(dir, 0) {
 		return fmt.Errorf("directory %q: not an absolute path: %w", dir, ErrBadRequest)
+	}
+	if err := plainfile.CheckPath(dir); err != nil {
+		return fmt.Errorf("directory %s: %w: %w", plaintext.Quoted(dir), err, ErrBadRequest)
 	}
 	info, err := os.Stat(dir)
 	if at, ok := errors.AsType[*fs.PathError](err); ok {
@@ -60,7 +64,7 @@ func Discover(ctx context.Context, dir string) (Repository, error) {
 	if err != nil {
 		return Repository{}, err
 	}
-	paths := strings.Split(out, "\n")
+	paths := strings.Split(filepath.FromSlash(out), "\n") // git writes slashes on Windows too
 	if len(paths) > 3 {
 		return Repository{}, lineBreak(dir)
 	}
@@ -133,7 +137,7 @@ func discoverBare(ctx context.Context, dir string, failed *Error) (Repository, e
 	if err != nil {
 		return Repository{}, err
 	}
-	bare, top, _ := strings.Cut(out, "\n")
+	bare, top, _ := strings.Cut(filepath.FromSlash(out), "\n")
 	switch {
 	case strings.Contains(top, "\n"):
 		return Repository{}, lineBreak(dir)

@@ -28,7 +28,7 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 	c.Each = func(record string) {
 		key, value, _ := strings.Cut(record, " ")
 		if key == "worktree" {
-			list = append(list, Worktree{Path: value})
+			list = append(list, Worktree{Path: filepath.FromSlash(value)})
 			return
 		}
 		if len(list) == 0 {

@@ -96,6 +96,8 @@ func Kind(mode fs.FileMode) string {
 		return "a FIFO"
 	case mode&fs.ModeSocket != 0:
 		return "a socket"
+	case mode&fs.ModeIrregular != 0: // on Windows
+		return "a reparse point, such as a junction"
 	}
 	return "a device"
 }

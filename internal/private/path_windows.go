@@ -22,6 +22,9 @@ func Dir(path string) error {
 	if !filepath.IsAbs(path) {
 		return fmt.Errorf("check %q: it is not an absolute path", path)
 	}
+	if err := plainfile.CheckPath(path); err != nil {
+		return fmt.Errorf("check directory %s: %w", path, err)
+	}
 	unsafe := &UnsafeError{Path: path}
 	for at := filepath.Dir(filepath.Clean(path)); ; at = filepath.Dir(at) {
 		if _, err := os.Lstat(at); err == nil {

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
 	"middleman/workspace/model"
@@ -21,6 +22,9 @@ import (
 func Given(ctx context.Context, own, path string) (string, error) {
 	if !filepath.IsAbs(path) {
 		return "", fmt.Errorf("directory for worktrees %s: not an absolute path: %w", plaintext.Quoted(path), model.ErrBadRequest)
+	}
+	if err := plainfile.CheckPath(path); err != nil {
+		return "", fmt.Errorf("directory for worktrees %s: %w: %w", plaintext.Quoted(path), err, model.ErrBadRequest)
 	}
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		path = resolved

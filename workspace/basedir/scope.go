@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
 	"middleman/workspace/model"
@@ -50,6 +51,9 @@ func Within(scope, path string) (string, error) {
 	if !filepath.IsAbs(path) || strings.ContainsRune(path, 0) {
 		return "", fmt.Errorf("directory %s: not an absolute path: %w", plaintext.Quoted(path), model.ErrBadRequest)
 	}
+	if err := plainfile.CheckPath(path); err != nil {
+		return "", fmt.Errorf("directory %s: %w: %w", plaintext.Quoted(path), err, model.ErrBadRequest)
+	}
 	ancestor := filepath.Clean(path)
 	for {
 		_, err := os.Lstat(ancestor)
@@ -71,6 +75,11 @@ func Within(scope, path string) (string, error) {
 	}
 	if below, err := filepath.Rel(scope, canonical); err != nil || !filepath.IsLocal(below) {
 		return "", fmt.Errorf("directory %s: it is not below %s: %w", plaintext.Quoted(path), plaintext.Quoted(scope), ErrLeavesScope)
+	}
+	for at := canonical; at != scope && at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, err := os.Lstat(at); err == nil && info.Mode()&fs.ModeIrregular != 0 { // EvalSymlinks follows no junction
+			return "", fmt.Errorf("directory %s: %s is %s: %w", plaintext.Quoted(path), plaintext.Quoted(at), plainfile.Kind(info.Mode()), ErrLeavesScope)
+		}
 	}
 	if ancestor != filepath.Clean(path) {
 		return "", fmt.Errorf("directory %s does not exist: %w", plaintext.Quoted(path), model.ErrBadRequest)
