@@ -230,21 +230,7 @@ func (r *restoration) entry(ctx context.Context) error {
 	}
 	at := gathered
 	r.undo = append(r.undo, func(context.Context) error { return os.RemoveAll(at) })
-	root, err := os.OpenRoot(gathered)
-	if err != nil {
-		return err
-	}
-	defer root.Close()
-	if err := writeFiles(ctx, r.repo, root, r.snap.State, silently); err != nil {
-		return err
-	}
-	if err := r.lead(root); err != nil {
-		return err
-	}
-	if err := r.rename(root); err != nil {
-		return err
-	}
-	if err := root.WriteFile(restoredMark, []byte(r.w.Branch), 0o600); err != nil {
+	if err := r.gather(ctx, gathered); err != nil {
 		return err
 	}
 	fault.Here("restore/gathered")
@@ -260,6 +246,26 @@ func (r *restoration) entry(ctx context.Context) error {
 	}
 	at = target
 	return nil
+}
+
+// gather fills the directory dir, which it has closed at the end: Windows moves no open
+// directory.
+func (r *restoration) gather(ctx context.Context, dir string) error {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	if err := writeFiles(ctx, r.repo, root, r.snap.State, silently); err != nil {
+		return err
+	}
+	if err := r.lead(root); err != nil {
+		return err
+	}
+	if err := r.rename(root); err != nil {
+		return err
+	}
+	return root.WriteFile(restoredMark, []byte(r.w.Branch), 0o600)
 }
 
 // lead makes the files gitdir and commondir point to the workspace and to the
