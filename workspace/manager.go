@@ -1,6 +1,7 @@
 package workspace
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -8,6 +9,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
 	"middleman/workspace/look"
 	"middleman/workspace/model"
@@ -142,6 +144,10 @@ func (m *Manager) checkRequest(r CreateRequest) error {
 	}
 	switch r.Mode {
 	case ModeWorktree:
+		branch := cmp.Or(r.Branch, r.Name)
+		if err := plainfile.CheckPath(branch); err != nil { // git keeps a branch in a file of its name
+			return fmt.Errorf("branch %s: %w: %w", plaintext.Quoted(branch), err, ErrBadName)
+		}
 	case ModeDirectory, ModeInPlace:
 		if r.Base != "" || r.Branch != "" {
 			return fmt.Errorf("mode %s has no branch and no base: %w", r.Mode, ErrBadRequest)
