@@ -14,6 +14,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
 )
 
 // patience bounds every wait, of which none is expected to be long.
@@ -41,6 +44,12 @@ func program(args []string) int {
 	switch args[0] {
 	case "echo":
 		return echo(in, out)
+	case "keys":
+		return printKeys(in, out)
+	case "resized": // as "on", and the console becomes smaller once there is a file args[1]
+		go shrink(in, out, args[1])
+		args = args[1:]
+		fallthrough
 	case "on": // a command of an installation on this console, such as middleman attach
 		cmd := exec.Command(args[2], args[3:]...)
 		cmd.Stdin, cmd.Stdout, cmd.Stderr = in, out, out
@@ -67,6 +76,51 @@ func echo(in, out *os.File) int {
 		fmt.Fprintf(out, "<%s>\r\n", text)
 	}
 	return 105
+}
+
+// printKeys prints the code of each byte that is typed, and ends at a q.
+func printKeys(in, out *os.File) int {
+	if err := windows.SetConsoleMode(windows.Handle(in.Fd()), 0); err != nil {
+		return 106
+	}
+	fmt.Fprintf(out, "ready\r\n")
+	for key := make([]byte, 1); key[0] != 'q'; {
+		if _, err := in.Read(key); err != nil {
+			return 107
+		}
+		fmt.Fprintf(out, "key %d.\r\n", key[0])
+	}
+	return 0
+}
+
+var (
+	kernel32             = windows.NewLazySystemDLL("kernel32.dll")
+	setConsoleWindowInfo = kernel32.NewProc("SetConsoleWindowInfo")
+	writeConsoleInput    = kernel32.NewProc("WriteConsoleInputW")
+)
+
+// smaller is the size that shrink gives to a console.
+var smaller = windows.Coord{X: 60, Y: 20}
+
+// shrink makes the window of a console smaller once there is a file trigger, and
+// tells who reads the console, as Windows does.
+func shrink(in, out *os.File, trigger string) {
+	for _, err := os.Stat(trigger); err != nil; _, err = os.Stat(trigger) {
+		time.Sleep(10 * time.Millisecond) // no event tells of a file under Wine
+	}
+	window := windows.SmallRect{Right: smaller.X - 1, Bottom: smaller.Y - 1}
+	if ok, _, err := setConsoleWindowInfo.Call(out.Fd(), 1, uintptr(unsafe.Pointer(&window))); ok == 0 {
+		fmt.Fprintf(out, "no smaller window: %v\r\n", err)
+	}
+	record := struct { // INPUT_RECORD of wincon.h
+		kind, _ uint16
+		size    windows.Coord
+		_       [12]byte
+	}{kind: 4 /* WINDOW_BUFFER_SIZE_EVENT */, size: smaller}
+	var n uint32
+	if ok, _, err := writeConsoleInput.Call(in.Fd(), uintptr(unsafe.Pointer(&record)), 1, uintptr(unsafe.Pointer(&n))); ok == 0 {
+		fmt.Fprintf(out, "no event: %v\r\n", err)
+	}
 }
 
 // self is the path of the test binary.
@@ -198,6 +252,7 @@ type session struct {
 	State     string `json:"state"`
 	Backend   string `json:"backend"`
 	PID       int    `json:"pid"`
+	Size      struct{ Cols, Rows int16 }
 	Exit      *struct {
 		Code int `json:"code"`
 	} `json:"exit"`

@@ -9,6 +9,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"middleman/internal/testenv"
 )
 
 // The whole server: it answers by its pipe and by TCP, keeps what it knows in
@@ -73,21 +76,34 @@ type answer struct {
 
 func ask(t *testing.T, address, secret, path string) answer {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, nil)
+	return call(t, address, secret, http.MethodGet, path, nil)
+}
+
+// call sends a request with that body as JSON, unless it is nil.
+func call(t *testing.T, address, secret, method, path string, body any) answer {
+	t.Helper()
+	var content bytes.Buffer
+	if body != nil {
+		if err := json.NewEncoder(&content).Encode(body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	request, err := http.NewRequestWithContext(t.Context(), method, "http://"+address+path, &content)
 	if err != nil {
 		t.Fatal(err)
 	}
 	request.Header.Set("Authorization", "Bearer "+secret)
+	request.Header.Set("Content-Type", "application/json")
 	response, err := http.DefaultClient.Do(request)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer response.Body.Close()
-	body, err := io.ReadAll(response.Body)
+	got, err := io.ReadAll(response.Body)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return answer{response.StatusCode, body}
+	return answer{response.StatusCode, got}
 }
 
 // A directory of the user's own is a workspace without git, and rm leaves it.
@@ -129,6 +145,51 @@ func TestAttachOnAConsole(t *testing.T) {
 	w.run(0, "wait", "outer", "--text", "left with 0", "--scrollback", "--timeout", "60s")
 	if s := w.only("inner"); s.State != "running" {
 		t.Errorf("after the detach key the session is %+v", s)
+	}
+	w.run(0, "stop", "inner", "--grace", "0s")
+}
+
+// While a console shows a session, ctrl-C is a key of the session, and ends neither
+// attach nor the program that reads it.
+func TestControlCIsTyped(t *testing.T) {
+	testenv.NotUnderWine(t, "its pseudo consoles make an event of ctrl-C in every mode")
+	w := newWorld(t)
+	w.serve()
+	w.run(0, "new", "inner", "-d", "--mode", "directory", "--", self(t), "program", "keys")
+	w.run(0, "wait", "inner", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "new", "outer", "-d", "--mode", "directory", "--",
+		self(t), "program", "on", w.home, w.command().Path, "attach", "inner")
+	w.run(0, "wait", "outer", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "send", "outer", "--keys", "C-c")
+	w.run(0, "wait", "outer", "--text", "key 3.", "--scrollback", "--timeout", "60s")
+	w.run(0, "send", "outer", "q")
+	w.run(0, "wait", "inner", "--exit", "--timeout", "60s")
+	w.run(0, "wait", "outer", "--exit", "--timeout", "60s")
+}
+
+// A console that becomes smaller, while attach reads its keys, makes the session
+// smaller.
+func TestConsoleIsResized(t *testing.T) {
+	w := newWorld(t)
+	w.serve()
+	trigger := filepath.Join(t.TempDir(), "trigger")
+	w.run(0, "new", "inner", "-d", "--mode", "directory", "--", self(t), "program", "echo")
+	w.run(0, "wait", "inner", "--text", "ready", "--scrollback", "--timeout", "60s")
+	w.run(0, "new", "outer", "-d", "--mode", "directory", "--",
+		self(t), "program", "resized", trigger, w.home, w.command().Path, "attach", "inner")
+	w.run(0, "wait", "outer", "--text", "ready", "--scrollback", "--timeout", "60s")
+	before := w.only("inner").Size
+	if before.Cols == smaller.X && before.Rows == smaller.Y {
+		t.Fatalf("the session has %+v before the console is made smaller", before)
+	}
+	if err := os.WriteFile(trigger, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	size := before
+	for deadline := time.Now().Add(patience); size == before && time.Now().Before(deadline); size = w.only("inner").Size {
+	}
+	if size.Cols != smaller.X || size.Rows != smaller.Y {
+		t.Errorf("the session has %+v, want the console's %+v; its screen: %s", size, smaller, w.run(0, "capture", "outer"))
 	}
 	w.run(0, "stop", "inner", "--grace", "0s")
 }

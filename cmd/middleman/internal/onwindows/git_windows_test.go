@@ -1,0 +1,109 @@
+package onwindows
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/testenv"
+)
+
+// git runs git in dir and returns what it prints.
+func git(t *testing.T, dir string, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("git", append([]string{"-c", "core.autocrlf=false"}, args...)...)
+	cmd.Dir = dir
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+// newRepository makes a repository with one commit.
+func newRepository(t *testing.T) string {
+	t.Helper()
+	if _, err := exec.LookPath("git"); err != nil {
+		testenv.NotUnderWine(t, "it has no git")
+		t.Fatal(err)
+	}
+	settings := filepath.Join(t.TempDir(), "gitconfig")
+	text := "[user]\n\tname = Somebody\n\temail = somebody@example.com\n[init]\n\tdefaultBranch = main\n[safe]\n\tdirectory = *\n"
+	if err := os.WriteFile(settings, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", settings)
+	t.Setenv("GIT_CONFIG_NOSYSTEM", "1")
+	dir := filepath.Join(t.TempDir(), "My Repo")
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "init", "-q")
+	if err := os.WriteFile(filepath.Join(dir, "a.txt"), []byte("one\r\ntwo\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, dir, "add", ".")
+	git(t, dir, "commit", "-q", "-m", "first")
+	return dir
+}
+
+// A worktree is made, worked in, deleted with its work kept, restored by another
+// server, and deleted. What reads a repository through links (diff, merge) is not
+// here: Wine makes none.
+func TestWorktree(t *testing.T) {
+	repository := newRepository(t)
+	w := newWorld(t)
+	_, _, end := w.serve()
+	w.run(0, "new", "fix", "-d", "-C", repository, "--", self(t), "program", "echo")
+	w.run(0, "wait", "fix", "--text", "ready", "--scrollback", "--timeout", "60s")
+	path := strings.TrimSpace(w.run(0, "path", "fix"))
+	if branch := git(t, path, "rev-parse", "--abbrev-ref", "HEAD"); branch != "middleman/fix" {
+		t.Errorf("%s has the branch %q", path, branch)
+	}
+	if text, err := os.ReadFile(filepath.Join(path, "a.txt")); err != nil || string(text) != "one\r\ntwo\r\n" {
+		t.Errorf("the checkout has %q, %v", text, err)
+	}
+	if err := os.WriteFile(filepath.Join(path, "new.txt"), []byte("new\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.run(0, "stop", "fix", "--grace", "0s")
+	if text := w.run(1, "rm", "fix"); !strings.Contains(text, "1 untracked file") {
+		t.Errorf("rm of work says %q", text)
+	}
+	w.run(0, "rm", "fix", "--discard-work")
+	if _, err := os.Lstat(path); err == nil {
+		t.Errorf("%s is still there", path)
+	}
+	end()
+	w.serve()
+	w.run(0, "restore", "fix")
+	path = strings.TrimSpace(w.run(0, "path", "fix"))
+	if text, err := os.ReadFile(filepath.Join(path, "new.txt")); err != nil || string(text) != "new\r\n" {
+		t.Errorf("the restored file has %q, %v", text, err)
+	}
+	w.run(0, "rm", "fix", "--discard-work")
+	if text := git(t, repository, "worktree", "list", "--porcelain"); strings.Count(text, "worktree ") != 1 {
+		t.Errorf("rm left %q", text)
+	}
+}
+
+// A branch whose file would be a device is refused, unless another is named; then the
+// directory has another name. Names that differ in case alone are one.
+func TestNamesOfWorktrees(t *testing.T) {
+	repository := newRepository(t)
+	w := newWorld(t)
+	w.serve()
+	for typed, want := range map[string]string{"CON": `"con" is the name of a device`, "nul.txt": "the name of a device"} {
+		if text := w.run(1, "new", typed, "-d", "-C", repository, "--no-session"); !strings.Contains(text, want) {
+			t.Errorf("%s: %s", typed, text)
+		}
+	}
+	w.run(0, "new", "AUX", "-d", "-C", repository, "--no-session", "--branch", "harmless")
+	if path := strings.TrimSpace(w.run(0, "path", "aux")); !filepath.IsLocal(filepath.Base(path)) {
+		t.Errorf("aux is at %q", path)
+	}
+	w.run(0, "new", "Fix", "-d", "-C", repository, "--no-session")
+	w.run(1, "new", "fIX", "-d", "-C", repository, "--no-session")
+}
