@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"middleman/ptyowner/owner"
 )
@@ -99,5 +100,6 @@ func tree(out *os.File, deep string) int {
 			return 106
 		}
 	}
-	select {}
+	time.Sleep(time.Hour) // select{} would be a deadlock, and end it
+	return 107
 }
