@@ -37,3 +37,19 @@ type NoticeCommand struct {
 	Error    string    `json:"error,omitempty" doc:"Why it failed last"`
 	FailedAt time.Time `json:"failed_at,omitzero"`
 }
+
+// NewSubscription asks for notices by Web Push, as the browser's PushSubscription has it.
+type NewSubscription struct {
+	Endpoint string `json:"endpoint" maxLength:"2048" doc:"The URL at the browser's push service"`
+	Key      []byte `json:"key" maxLength:"256" doc:"The browser's public key (p256dh), an uncompressed point of P-256"`
+	Auth     []byte `json:"auth" maxLength:"64" doc:"The browser's secret (auth), 16 bytes"`
+	Content  bool   `json:"content,omitempty" doc:"Also send names and reasons. By default a message has the kind and the session's id alone"`
+}
+
+// Subscription says whether notices are pushed to the browser of a login.
+type Subscription struct {
+	ServerKey []byte `json:"server_key" doc:"The server's public key, with which the browser subscribes"`
+	Endpoint  string `json:"endpoint,omitempty" doc:"Where they are sent; unset for nowhere"`
+	Content   bool   `json:"content"`
+	Problem   string `json:"problem,omitempty" doc:"Why the last message was not taken"`
+}

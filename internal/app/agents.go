@@ -298,7 +298,7 @@ func (s *App) noticeCommand() *notice.Command {
 	}}
 }
 
-// PassNotice gives a notice of a remote runtime to the user's command, if there is one.
+// PassNotice gives a notice of a remote runtime to the user's command, and pushes it.
 func (s *App) PassNotice(n api.Notice) { s.notices.Pass(n) }
 
 // NoticeCommand says what became of the user's command for notices, nil if there

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"middleman/internal/agent"
+	"middleman/internal/api"
 	"middleman/internal/approve/queue"
 	"middleman/internal/bundle/library"
 	"middleman/internal/config"
@@ -139,6 +140,8 @@ type Options struct {
 	// Notify is a command of the user's that gets notices: a program and its
 	// arguments, nil for none.
 	Notify []string
+	// Push gets each notice too, and must not block; nil for none.
+	Push func(api.Notice)
 	// Log gets what clients are not told; nil means slog.Default.
 	Log *slog.Logger
 }
@@ -212,7 +215,7 @@ func New(o Options) (*App, error) {
 		o.SetupTimeout = setupTimeout
 	}
 	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch), begun: time.Now()}
-	s.notices = notice.New(notice.Options{Looked: s.looked, Publish: s.publishNotice, Command: s.noticeCommand(), Log: o.Log})
+	s.notices = notice.New(notice.Options{Looked: s.looked, Publish: s.publishNotice, Command: s.noticeCommand(), Push: o.Push, Log: o.Log})
 	s.unrecorded.looked = make(chan struct{})
 	s.transcripts = &transcripts.Keeper{
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,

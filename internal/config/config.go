@@ -150,6 +150,8 @@ type Notify struct {
 	Terminal string `toml:"terminal"`
 	// Command is a program and its arguments. The server runs it for each notice.
 	Command []string `toml:"command"`
+	// PushPrivate lets push services have private addresses.
+	PushPrivate bool `toml:"push_private"`
 }
 
 // check refuses an unknown way, and a command that cannot be meant.

@@ -36,6 +36,7 @@ var texts = append([]keydoc.Text{
 	{Key: "terminal.clipboard", Values: clipboardRules, About: `Whether the program of a new session may set the clipboard of those who are attached. The stricter of this and their own rule applies.`},
 	{Key: "notify.terminal", Live: true, Values: []string{"bell", "osc9", "osc777", "off"}, About: `How attach and watch tell that an agent in another session needs you, is done or has failed: by the bell, or by a notification of the terminal (OSC 9, or OSC 777) with the session and the reason.`},
 	{Key: "notify.command", About: `A program and its arguments that the server runs for each such notice, with your login environment and one JSON object on standard input. It has ten seconds, then it is killed with its process group.`},
+	{Key: "notify.push_private", About: `Also send notices of browsers (Web Push) to push services at private addresses, and by plain http at loopback. By default the server sends to public addresses alone.`},
 	{Key: "ports.first", About: `The first of the TCP ports that workspaces get for themselves, 1024 or more.`},
 	{Key: "ports.last", About: `The last of these ports.`},
 	{Key: "ports.count", About: `How many of them a workspace gets, if its repository does not say. 0 is none.`},

@@ -99,13 +99,24 @@ func ownNetworks() ([]netip.Prefix, error) {
 	return found, nil
 }
 
-// classify is the function classify, and an address of this machine's networks is local.
+// classify is classifyIn with the networks of the machine that the proxy is on.
 func (p *proxy) classify(a netip.Addr) (what string, local bool, err error) {
+	return classifyIn(a, p.networks)
+}
+
+// ClassifyHere tells why an address is not public, seen from this machine; what is ""
+// for a public one. A local one is near by, and may be what a user wants.
+func ClassifyHere(a netip.Addr) (what string, local bool, err error) {
+	return classifyIn(a, ownNetworks)
+}
+
+// classifyIn is the function classify, and an address of these networks is local.
+func classifyIn(a netip.Addr, networks func() ([]netip.Prefix, error)) (what string, local bool, err error) {
 	if what, local = classify(a); what != "" {
 		return what, local, nil
 	}
-	networks, err := p.networks()
-	if slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(a.Unmap()) }) {
+	own, err := networks()
+	if slices.ContainsFunc(own, func(n netip.Prefix) bool { return n.Contains(a.Unmap()) }) {
 		return "local network's", true, nil
 	}
 	return "", false, err

@@ -25,7 +25,10 @@ type Options struct {
 	Publish func(api.Notice)
 	// Command gets each notice too; the zero value is none.
 	Command *Command
-	Log     *slog.Logger
+	// Push gets each notice too, and those of other machines, and must not block; nil
+	// for none.
+	Push func(api.Notice)
+	Log  *slog.Logger
 }
 
 // Teller makes notices of changes. Make one with New. It is safe for concurrent
@@ -52,17 +55,18 @@ type known struct {
 
 // New returns a Teller. It tells nothing until Run is called.
 func New(o Options) *Teller {
+	if o.Push == nil {
+		o.Push = func(api.Notice) {}
+	}
 	return &Teller{Options: o, agents: map[string]*known{}, changed: make(chan struct{}, 1), passed: make(chan api.Notice, maxPassed)}
 }
 
-// maxPassed bounds the notices of other machines that wait for the command.
+// maxPassed bounds the notices of other machines that wait to be told.
 const maxPassed = 16
 
-// Pass gives a notice of another machine to the command. It does not block.
+// Pass gives a notice of another machine to the command, and pushes it. It does not
+// block.
 func (t *Teller) Pass(n api.Notice) {
-	if t.Command == nil {
-		return
-	}
 	select {
 	case t.passed <- n:
 	default:
@@ -164,8 +168,8 @@ func (t *Teller) Run(ctx context.Context) {
 // maxItems bounds the items of one notice of other machines.
 const maxItems = 64
 
-// tellPassed gives the command one notice of all that comes from other machines within
-// window, so that none of them can make it run all the time.
+// tellPassed makes one notice of all that comes from other machines within window, so
+// that none of them can make the command run all the time.
 func (t *Teller) tellPassed(ctx context.Context, n api.Notice) {
 	late := time.NewTimer(window)
 	defer late.Stop()
@@ -176,6 +180,7 @@ func (t *Teller) tellPassed(ctx context.Context, n api.Notice) {
 			n.Items = n.Items[:min(len(n.Items), maxItems)]
 		case <-late.C:
 			t.Command.start(ctx, n, t.Log)
+			t.Push(n)
 			return
 		case <-ctx.Done():
 			return
@@ -205,4 +210,5 @@ func (t *Teller) tell(ctx context.Context) {
 	n := api.Notice{Items: items}
 	t.Publish(n)
 	t.Command.start(ctx, n, t.Log)
+	t.Push(n)
 }

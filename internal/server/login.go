@@ -15,6 +15,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/es256"
 	"middleman/internal/listen"
 	"middleman/internal/plaintext"
 	"middleman/internal/store"
@@ -161,7 +162,7 @@ func (s *Server) postLogin(ctx context.Context, in *newLoginIn) (*reply[api.NewL
 	if err := s.mayLogIn(in.visitor); err != nil {
 		return nil, err
 	}
-	if _, err := parseLoginKey(in.Body.Key); err != nil {
+	if _, err := es256.ParsePublic(in.Body.Key); err != nil {
 		return nil, problemf(api.CodeBadRequest, "key: %v", err)
 	}
 	serverKey, err := s.logins.publicKey(ctx, s.Store)

@@ -3,62 +3,23 @@ package server
 import (
 	"context"
 	"crypto/ecdsa"
-	"crypto/elliptic"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/x509"
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/big"
 	"strings"
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/es256"
 	"middleman/internal/store"
 )
 
-const (
-	// nonceLife is how long a browser may take to sign a nonce.
-	nonceLife  = time.Minute
-	scalarSize = 32 // bytes each of r and s in a signature
-)
-
-// parseLoginKey parses a browser's public key in WebCrypto's format "raw": an
-// uncompressed point of P-256.
-func parseLoginKey(raw []byte) (*ecdsa.PublicKey, error) {
-	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
-	if err != nil {
-		return nil, errors.New("it must be an uncompressed point of P-256")
-	}
-	return key, nil
-}
-
-// verify reports whether signature is a signature of text by key. It has
-// WebCrypto's format for ECDSA: r and s, scalarSize bytes each.
-func verify(key *ecdsa.PublicKey, text string, signature []byte) bool {
-	if len(signature) != 2*scalarSize {
-		return false
-	}
-	sum := sha256.Sum256([]byte(text))
-	r, s := new(big.Int).SetBytes(signature[:scalarSize]), new(big.Int).SetBytes(signature[scalarSize:])
-	return ecdsa.Verify(key, sum[:], r, s)
-}
-
-// sign returns a signature of text for verify.
-func sign(key *ecdsa.PrivateKey, text string) ([]byte, error) {
-	sum := sha256.Sum256([]byte(text))
-	r, s, err := ecdsa.Sign(rand.Reader, key, sum[:])
-	if err != nil {
-		return nil, fmt.Errorf("sign: %w", err)
-	}
-	out := make([]byte, 2*scalarSize)
-	r.FillBytes(out[:scalarSize])
-	s.FillBytes(out[scalarSize:])
-	return out, nil
-}
+// nonceLife is how long a browser may take to sign a nonce.
+const nonceLife = time.Minute
 
 // browserText returns the text that a browser signs; serverText, the text that
 // the server signs. No part but the last can contain a newline: the server made
@@ -80,17 +41,11 @@ func (l *logins) serverKey(ctx context.Context, db *store.Store) (*ecdsa.Private
 	if l.key != nil {
 		return l.key, nil
 	}
-	der, err := db.ServerKey(ctx, func() ([]byte, error) {
-		key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-		if err != nil {
-			return nil, err
-		}
-		return x509.MarshalECPrivateKey(key)
-	})
+	der, err := db.Key(ctx, store.ServerKey, es256.Generate)
 	if err != nil {
 		return nil, err
 	}
-	if l.key, err = x509.ParseECPrivateKey(der); err != nil {
+	if l.key, err = es256.Parse(der); err != nil {
 		return nil, fmt.Errorf("server's key in the database: %w", err)
 	}
 	return l.key, nil
@@ -170,7 +125,7 @@ func (s *Server) postChallenge(ctx context.Context, in *challengeIn) (*reply[api
 		return nil, err
 	}
 	nonce := s.logins.newNonce(login.ID, time.Now())
-	signature, err := sign(key, serverText(s.options.Instance, login.Origin, login.ID, nonce, in.Body.Nonce))
+	signature, err := es256.Sign(key, serverText(s.options.Instance, login.Origin, login.ID, nonce, in.Body.Nonce))
 	return &reply[api.LoginNonce]{api.LoginNonce{Nonce: nonce, Signature: signature}}, err
 }
 
@@ -187,12 +142,12 @@ func (s *Server) postAccess(ctx context.Context, in *proofIn) (*reply[api.Access
 	}
 	now := time.Now()
 	until, ours := s.logins.parseNonce(in.Body.Nonce, login.ID)
-	key, err := parseLoginKey(login.Key)
+	key, err := es256.ParsePublic(login.Key)
 	if err != nil {
 		return nil, fmt.Errorf("key of login %s in the database: %w", login.ID, err)
 	}
 	text := browserText(s.options.Instance, login.Origin, login.ID, in.Body.Nonce)
-	if !ours || !verify(key, text, in.Body.Signature) || !s.logins.spend(in.Body.Nonce, until, now) {
+	if !ours || !es256.Verify(key, text, in.Body.Signature) || !s.logins.spend(in.Body.Nonce, until, now) {
 		return nil, problemf(api.CodeUnauthorized,
 			"the signature is not this login's, or its nonce was used or has expired")
 	}

@@ -52,6 +52,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "GET /backends", "GET /server", "POST /server/stop", "POST /server/restart")
 	want = append(want, "POST /login", "POST /login/challenge", "POST /login/access", "GET /logins", "DELETE /logins",
 		"DELETE /logins/{login}", "POST /sessions/{session}/tickets")
+	want = append(want, "GET /push-subscription", "PUT /push-subscription", "DELETE /push-subscription")
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
 	want = append(want, "POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}")

@@ -30,6 +30,7 @@ func (s *Server) routes() http.Handler {
 
 	s.systemRoutes()
 	s.loginRoutes()
+	s.pushRoutes()
 	s.backendRoutes()
 	s.workspaceRoutes()
 	s.lookRoutes()
@@ -121,7 +122,7 @@ func raw(f func(http.ResponseWriter, *http.Request)) *stream {
 // notForHubs reports whether an operation is one that a server for hubs alone lacks.
 func notForHubs(op *huma.Operation) bool {
 	switch op.OperationID {
-	case "create-login-link", "login", "login-challenge", "login-access", "create-ticket":
+	case "create-login-link", "login", "login-challenge", "login-access", "create-ticket", "get-push-subscription", "set-push-subscription", "delete-push-subscription":
 		return true
 	}
 	return strings.HasPrefix(op.Path, "/runtimes")

@@ -3,9 +3,11 @@ package server
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -13,6 +15,8 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/events"
 	"middleman/internal/runtime"
+	"middleman/internal/store"
+	"middleman/internal/webpush"
 )
 
 // heartbeat is the interval of comments on a stream without events, by which the
@@ -144,10 +148,98 @@ func (e *eventWriter) write(seq uint64, event api.Event) error {
 }
 
 // publishRemote publishes an event of a remote runtime. What agents there need goes to
-// the user's command too.
+// the user's command and browsers too.
 func (s *Server) publishRemote(e api.Event) {
 	s.Events.Publish("", e)
 	if n := runtime.Unwrap(e).Notice; n != nil {
 		s.PassNotice(*n)
 	}
+}
+
+// followRemotes follows the events of remote runtimes from now on, if the user's
+// command or a browser wants to be told what agents there need.
+func (s *Server) followRemotes(ctx context.Context) error {
+	list, err := s.Store.Subscriptions(ctx, time.Now())
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.follows || len(list) == 0 && len(s.Notify) == 0 {
+		return nil
+	}
+	if _, err := s.runtimes.Follow(ctx); err != nil {
+		return fmt.Errorf("read which runtimes there are: %w", err)
+	}
+	s.follows = true
+	return nil
+}
+
+func (s *Server) pushRoutes() {
+	add(s, route(http.MethodGet, "/push-subscription", "get-push-subscription", "Whether notices are pushed to the browser of this login", accessFull), s.getPush)
+	put := route(http.MethodPut, "/push-subscription", "set-push-subscription", "Push notices to the browser of this login, until the login ends", accessFull)
+	put.Description = "Only for a browser's login. The endpoint must be at a public address (setting notify.push_private). The subscription of a browser that its push service no longer knows (404, 410) is removed."
+	add(s, put, s.putPush)
+	add(s, route(http.MethodDelete, "/push-subscription", "delete-push-subscription", "Push nothing more to the browser of this login", accessFull), s.deletePush)
+}
+
+// pushLogin returns the login of a request on its browser's subscription.
+func pushLogin(ctx context.Context) (string, error) {
+	who, _ := caller(ctx)
+	login, ok := strings.CutPrefix(who.subject, "login:")
+	if !ok {
+		return "", problemf(api.CodeForbidden, "notices are pushed to a browser that is logged in, and this request has no login")
+	}
+	return login, nil
+}
+
+func (s *Server) getPush(ctx context.Context, _ *empty) (*reply[api.Subscription], error) {
+	login, err := pushLogin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	key, err := s.push.PublicKey(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := api.Subscription{ServerKey: key, Problem: s.push.Failure(login)}
+	kept, err := s.Store.Subscription(ctx, login)
+	if err == nil {
+		out.Endpoint, out.Content = kept.Endpoint, kept.Content
+	} else if !errors.Is(err, store.ErrNotFound) {
+		return nil, err
+	}
+	return &reply[api.Subscription]{out}, nil
+}
+
+type subscriptionIn struct {
+	Body api.NewSubscription
+}
+
+func (s *Server) putPush(ctx context.Context, in *subscriptionIn) (*empty, error) {
+	login, err := pushLogin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	wanted := store.Subscription{
+		Login: login, Endpoint: in.Body.Endpoint, Key: in.Body.Key, Auth: in.Body.Auth, Content: in.Body.Content, CreatedAt: time.Now(),
+	}
+	if err := webpush.Check(wanted, s.options.PushPrivate); err != nil {
+		return nil, problemf(api.CodeBadRequest, "%v", err)
+	}
+	if err := s.Store.SetSubscription(ctx, wanted); err != nil {
+		return nil, err
+	}
+	return &empty{}, s.followRemotes(ctx)
+}
+
+func (s *Server) deletePush(ctx context.Context, _ *empty) (*empty, error) {
+	login, err := pushLogin(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Store.DeleteSubscription(ctx, login, ""); !errors.Is(err, store.ErrNotFound) {
+		return &empty{}, err
+	}
+	return &empty{}, nil
 }

@@ -30,6 +30,7 @@ import (
 	"middleman/internal/listen"
 	"middleman/internal/pinned"
 	"middleman/internal/runtime"
+	"middleman/internal/webpush"
 )
 
 // Options are the parts and the settings of a server.
@@ -80,6 +81,8 @@ type Options struct {
 	// Waiting returns the settings that were changed since this process read
 	// them; nil means that none can be.
 	Waiting func() ([]string, error)
+	// PushPrivate lets push services have private addresses, see webpush.Check.
+	PushPrivate bool
 	// SSH is the program that reaches runtimes by ssh; "" means ssh, in PATH.
 	SSH string
 	// End makes the caller of Serve end its context and, with restart, then start
@@ -95,6 +98,7 @@ type Server struct {
 	handler http.Handler
 	calls   calls
 	logins  *logins
+	push    *webpush.Sender
 	// runtimes has the remote runtimes.
 	runtimes *runtime.Set
 	// linkFiles has the login pages in the runtime directory.
@@ -111,6 +115,7 @@ type Server struct {
 	tokens sync.Mutex
 	// mu guards the fields below.
 	mu       sync.Mutex
+	follows  bool                // the events of remote runtimes, for notices
 	address  string              // "" until Serve was called
 	tokenUse map[string][]string // by token: the addresses it was used from
 }
@@ -129,6 +134,8 @@ const (
 
 // New returns a server. It does nothing until Serve is called.
 func New(o Options) (*Server, error) {
+	push := webpush.New(o.Store, o.PushPrivate, cmp.Or(o.Log, slog.Default()))
+	o.Push = push.Tell
 	core, err := app.New(o.Options)
 	if err != nil {
 		return nil, err
@@ -156,6 +163,7 @@ func New(o Options) (*Server, error) {
 	}
 	s := &Server{
 		App:       core,
+		push:      push,
 		options:   o,
 		logins:    newLogins(),
 		linkFiles: newLinkFiles(o.Dirs.Runtime),
@@ -217,10 +225,12 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 		s.Resume(ctx, rows)
 		return nil
 	})
-	if len(s.Notify) > 0 { // the command wants what agents on other machines need too
-		if _, err := s.runtimes.Follow(ctx); err != nil {
-			return fmt.Errorf("read which runtimes there are: %w", err)
-		}
+	g.Go(func() error {
+		s.push.Run(ctx)
+		return nil
+	})
+	if err := s.followRemotes(ctx); err != nil {
+		return err
 	}
 	g.Go(func() error {
 		<-ctx.Done()

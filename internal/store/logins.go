@@ -113,21 +113,27 @@ func (s *Store) deleteLogins(ctx context.Context) ([]string, error) {
 	}, `DELETE FROM logins RETURNING id`)
 }
 
-// ServerKey returns the server's private key, in the encoding of generate. If
-// none is stored, it calls generate and stores the result.
-func (s *Store) ServerKey(ctx context.Context, generate func() ([]byte, error)) (key []byte, err error) {
-	const look = `SELECT key FROM server_key WHERE one = 1`
-	err = s.read.QueryRowContext(ctx, look).Scan(&key)
+// The private keys of the server, by their names.
+const (
+	ServerKey = "server" // by which it proves to browsers who it is
+	PushKey   = "push"   // by which push services know it
+)
+
+// Key returns a private key of the server, in the encoding of generate. If none of
+// that name is stored, it calls generate and stores the result.
+func (s *Store) Key(ctx context.Context, name string, generate func() ([]byte, error)) (key []byte, err error) {
+	const look = `SELECT key FROM keys WHERE name = ?`
+	err = s.read.QueryRowContext(ctx, look, name).Scan(&key)
 	if errors.Is(err, sql.ErrNoRows) {
 		if key, err = generate(); err != nil {
 			return nil, err
 		}
-		if _, err = s.write.ExecContext(ctx, `INSERT OR IGNORE INTO server_key (one, key) VALUES (1, ?)`, key); err == nil {
-			err = s.write.QueryRowContext(ctx, look).Scan(&key)
+		if _, err = s.write.ExecContext(ctx, `INSERT OR IGNORE INTO keys (name, key) VALUES (?, ?)`, name, key); err == nil {
+			err = s.write.QueryRowContext(ctx, look, name).Scan(&key)
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("server's key: %w", err)
+		return nil, fmt.Errorf("key %s: %w", name, err)
 	}
 	return key, nil
 }

@@ -350,13 +350,16 @@ func TestLogins(t *testing.T) {
 	wantErr(t, s.DeleteLogin(ctx, "l1"), ErrNotFound)
 }
 
-func TestServerKeyIsMadeOnce(t *testing.T) {
+func TestKeysAreMadeOnce(t *testing.T) {
 	s := open(t)
 	n := 0
 	generate := func() ([]byte, error) { n++; return []byte{byte(n)}, nil }
-	for range 2 {
-		if key, err := s.ServerKey(ctx, generate); err != nil || string(key) != "\x01" {
-			t.Errorf("key %x, %v", key, err)
+	for name, want := range map[string]string{ServerKey: "\x01", PushKey: "\x02"} {
+		n = int(want[0]) - 1
+		for range 2 {
+			if key, err := s.Key(ctx, name, generate); err != nil || string(key) != want {
+				t.Errorf("key %s is %x, %v", name, key, err)
+			}
 		}
 	}
 }
@@ -464,5 +467,51 @@ func TestConcurrentWritersAndReaders(t *testing.T) {
 	all.Wait()
 	if list, _, err := s.Workspaces(ctx, Page{Limit: -1}); err != nil || len(list) != 200 {
 		t.Errorf("%d rows, %v", len(list), err)
+	}
+}
+
+// A login has one subscription, which ends with it; a browser, by its endpoint, too.
+func TestSubscriptions(t *testing.T) {
+	s := open(t)
+	for _, id := range []string{"l1", "l2", "l3"} {
+		must(t, s.CreateLogin(ctx, Login{ID: id, Key: []byte("k"), CreatedAt: t0, IdleAt: t0.Add(time.Hour), ExpiresAt: t0.Add(time.Hour)}))
+	}
+	set := func(login, endpoint string, content bool) {
+		t.Helper()
+		must(t, s.SetSubscription(ctx, Subscription{Login: login, Endpoint: endpoint, Key: []byte("k"), Auth: []byte("a"), Content: content, CreatedAt: t0}))
+	}
+	list := func(at time.Time) (got string) {
+		t.Helper()
+		all, err := s.Subscriptions(ctx, at)
+		must(t, err)
+		for _, v := range all {
+			got += fmt.Sprint(v.Login, " ", v.Endpoint, " ", v.Content, "; ")
+		}
+		return got
+	}
+	check := func(at time.Time, want string) {
+		t.Helper()
+		if got := list(at); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	set("l1", "a", false)
+	set("l2", "b", false)
+	set("l1", "c", true)
+	check(t0, "l1 c true; l2 b false; ")
+	set("l3", "b", false) // the same browser, which has logged in again
+	check(t0, "l1 c true; l3 b false; ")
+	wantErr(t, s.DeleteSubscription(ctx, "l1", "a"), ErrNotFound)
+	must(t, s.DeleteSubscription(ctx, "l1", "c"))
+	set("l1", "d", false)
+	must(t, s.DeleteLogin(ctx, "l3"))
+	check(t0, "l1 d false; ")
+	check(t0.Add(time.Hour), "") // the login has expired
+	_, err := s.DeleteLogins(ctx)
+	must(t, err)
+	_, err = s.Subscription(ctx, "l1")
+	wantErr(t, err, ErrNotFound)
+	if err := s.SetSubscription(ctx, Subscription{Login: "l1", Endpoint: "e", CreatedAt: t0}); err == nil {
+		t.Error("a login that is gone has a subscription")
 	}
 }

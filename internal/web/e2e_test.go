@@ -37,6 +37,7 @@ func TestInBrowser(t *testing.T) {
 		"hostile": {""},
 		"needs":   {""},
 		"phone":   {""},
+		"push":    {""},
 		"share":   {""},
 		"tabs":    {"", "pty-owner"},
 		"windows": {""},

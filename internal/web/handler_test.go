@@ -40,6 +40,7 @@ func TestHandlerAnswers(t *testing.T) {
 		{"a script that is gone", "GET", "/assets/main-OLD.js", []string{"Accept: text/html"}, 404, ""},
 		{"a program", "GET", "/w/fix-login", []string{"Accept: */*"}, 404, ""},
 		{"an escape", "GET", "/../handler.go", nil, 404, ""},
+		{"the service worker", "GET", "/sw.js", []string{"Sec-Fetch-Dest: serviceworker", "Sec-Fetch-Mode: same-origin"}, 200, "text/javascript; charset=utf-8"},
 		{"the icon", "GET", "/icon.svg", nil, 200, "image/svg+xml"},
 		{"the licences", "GET", "/licenses.txt", nil, 200, "text/plain; charset=utf-8"},
 		{"a post", "POST", "/", nil, 405, ""},
@@ -53,7 +54,7 @@ func TestHandlerAnswers(t *testing.T) {
 				t.Errorf("content type %q, want %q", got, test.contentType)
 			}
 			policy := response.Header.Get("Content-Security-Policy")
-			for _, rule := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types 'none'"} {
+			for _, rule := range []string{"default-src 'none'", "script-src 'self';", "frame-ancestors 'none'", "require-trusted-types-for 'script'", "trusted-types middleman", "worker-src 'self'"} {
 				if !strings.Contains(policy, rule) {
 					t.Errorf("policy %q lacks %q", policy, rule)
 				}
@@ -81,6 +82,39 @@ func TestPageNamesItsAssets(t *testing.T) {
 		if hashed := strings.HasPrefix(reference[1], "/assets/"); hashed != immutable {
 			t.Errorf("%s: cached as %q", reference[1], response.Header.Get("Cache-Control"))
 		}
+	}
+}
+
+// firstLoad bounds how many bytes of script a browser gets before the page is there.
+// What is opened later, such as the diff, is loaded then.
+const firstLoad = 210_000
+
+func TestFirstLoadIsSmall(t *testing.T) {
+	fetch := func(path string, headers ...string) string {
+		body, err := io.ReadAll(get(t, "GET", path, headers...).Body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(body)
+	}
+	wanted := regexp.MustCompile(`src="(/assets/[^"]+)"`).FindStringSubmatch(fetch("/"))[1:]
+	imported := regexp.MustCompile(`(?:from|import)"\./([^"]+)"`)
+	total, seen := 0, map[string]bool{}
+	for len(wanted) > 0 {
+		path := wanted[0]
+		wanted = wanted[1:]
+		if seen[path] {
+			continue
+		}
+		seen[path] = true
+		total += len(fetch(path, "Accept-Encoding: gzip"))
+		for _, m := range imported.FindAllStringSubmatch(fetch(path), -1) {
+			wanted = append(wanted, "/assets/"+m[1])
+		}
+	}
+	t.Logf("%d bytes in %d scripts", total, len(seen))
+	if total > firstLoad || len(seen) < 2 {
+		t.Errorf("%d bytes in %d scripts, want %d bytes at most", total, len(seen), firstLoad)
 	}
 }
 

@@ -23,7 +23,7 @@ var operations = slices.Concat(local, onRuntime())
 // they gain is the same.
 func onRuntime() (all []operation) {
 	never := []string{
-		"/backends", "/config", "/events", "POST /import", "/login", "/logins", "/logout", "/overview", "/prune", "/repair", "/server", "/tokens", "/search",
+		"/backends", "/config", "/events", "POST /import", "/login", "/logins", "/logout", "/overview", "/prune", "/push-subscription", "/repair", "/server", "/tokens", "/search",
 		"/trust", "/openapi", "/runtimes", "/report", "/setup-log", "/tickets",
 		"DELETE /transcripts", "POST /sessions/{s}/approvals", "POST /sessions/{s}/workers",
 	}
@@ -61,6 +61,9 @@ var local = []operation{
 	{"POST", "/logout", "", "the end of somebody's login"},
 	{"GET", "/overview", "", "all workspaces and sessions of all the user's machines"},
 	{"POST", "/prune", "{}", "the removal of what is left over"},
+	{"GET", "/push-subscription", "", "where a browser is notified"},
+	{"PUT", "/push-subscription", `{"endpoint":"https://push.example/","key":"","auth":""}`, "what agents do, told to the attacker for good"},
+	{"DELETE", "/push-subscription", "", "a user who is not told that an agent waits"},
 	{"GET", "/transcripts", "", "the names of sessions of deleted workspaces"},
 	{"DELETE", "/transcripts", "", "the removal of the output of deleted sessions"},
 	{"POST", "/repair", "{}", "records that lead to other directories"},

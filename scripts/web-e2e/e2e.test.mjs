@@ -537,8 +537,13 @@ done
       constructor(title, options) { super(title, options); window.told.push(`${title}: ${options.body}`) }
     }
   })
-  await button('Notify me when an agent needs me').click()
-  await button('Notifications: on. Turn them off').waitFor()
+  const notifying = async (on) => {
+    await page.getByRole('button', { name: /^Notifications: / }).click()
+    await page.getByRole('switch', { name: 'While a page is open' }).setChecked(on)
+    await page.keyboard.press('Escape')
+    await button(`Notifications: ${on ? 'on' : 'off'}`).waitFor()
+  }
+  await notifying(true)
   server.middleman('run', 'fix-login', '-d', '--name', 'helper', '--', program)
   const tab = page.getByRole('tab', { name: 'Fix' })
   server.middleman('send', 'fix-login/helper', '--enter', 'work')
@@ -557,7 +562,7 @@ done
   server.middleman('send', 'fix-login/helper', '--enter', 'idle')
   await needs.waitFor({ state: 'detached' })
   await page.waitForFunction(() => !document.title.startsWith('('))
-  await button('Notifications: on. Turn them off').click()
+  await notifying(false)
   server.middleman('stop', 'fix-login/helper')
   await ended(page, /Ended by SIG(INT|HUP|TERM)/)
   await button('Remove').click()

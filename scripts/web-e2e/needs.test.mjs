@@ -106,6 +106,11 @@ test('a bell, a notification and an exit are told of, but not of what one looks 
   assert.equal(await toast('nobody is told').count(), 0)
   send('build', 'exit 4')
   await toast('build/sh: Exited with code 4').waitFor()
+  await page.locator('.sidebar').getByRole('link', { name: /^build\/sh/ }).click()
+  await page.locator('.exit').getByText('Exited with code 4').waitFor()
+  await toast('build/sh: Exited with code 4').waitFor({ state: 'detached', timeout: 5000 }) // by itself it would stay 15 s
+  await page.goto(url('/w/docs'))
+  await phase(page, 'attached')
 })
 
 test('a text box sends a text in one go, keeps what was sent, and sends nothing to another screen', async () => {
@@ -298,6 +303,38 @@ test('sessions of another machine are listed, attached and driven, and go on whi
     if (/"box"/.test(server.middleman('runtime', 'list', '--json'))) server.middleman('runtime', 'rm', 'box')
     await box.cleanUp()
   }
+})
+
+test('a screen reader reads the terminal once it is let', async () => {
+  await page.goto(url('/w/docs'))
+  await phase(page, 'attached')
+  const devtools = await context.newCDPSession(page)
+  const read = async (text) => {
+    const { nodes } = await devtools.send('Accessibility.getFullAXTree')
+    return nodes.filter((n) => !n.ignored && n.name?.value?.includes(text)).map((n) => n.role.value)
+  }
+  await page.locator('.xterm-helper-textarea').focus()
+  await page.keyboard.press('Control+C') // of the test before
+  await prompted(page)
+  await run(page, 'echo un""read')
+  await seen(page, /^unread$/)
+  assert.deepEqual(await read('unread'), [])
+  await page.keyboard.press('Control+Shift+O')
+  const offer = button('Let a screen reader read terminals')
+  await offer.focus()
+  await shot(page, 'screen-reader')
+  await page.keyboard.press('Enter')
+  await offer.waitFor({ state: 'detached' })
+  await run(page, 'echo read""able')
+  await seen(page, /^readable$/)
+  await page.locator('.xterm-accessibility-tree').getByText('readable', { exact: true }).waitFor()
+  assert.ok((await read('readable')).length > 0, 'the accessibility tree has the line')
+  await page.locator('.xterm .live-region').getByText('readable').waitFor({ state: 'attached' })
+  assert.deepEqual(await findings(page), [])
+  await page.keyboard.press('Control+Shift+K')
+  await page.getByRole('combobox').fill('screen reader support off')
+  await page.keyboard.press('Enter')
+  await offer.waitFor({ state: 'attached' })
 })
 
 test('axe finds nothing critical or serious, in both themes', async () => {

@@ -38,11 +38,13 @@ export class Server {
   printed = ''
   #process
 
-  constructor() {
+  /** settings are lines of config.toml. */
+  constructor(settings = '') {
     if (!binary) throw new Error('MIDDLEMAN_BINARY names no binary')
     mkdirSync(join(this.home, 'config'), { recursive: true, mode: 0o700 })
     // Without BACKEND it is what a newcomer gets.
-    if (process.env.BACKEND) writeFileSync(join(this.home, 'config', 'config.toml'), `backend = "${process.env.BACKEND}"\n`, { mode: 0o600 })
+    const backend = process.env.BACKEND ? `backend = "${process.env.BACKEND}"\n` : ''
+    if (backend || settings) writeFileSync(join(this.home, 'config', 'config.toml'), backend + settings, { mode: 0o600 })
     mkdirSync(this.repository)
     writeFileSync(join(this.repository, 'README'), 'A shop.\n')
     this.git('init', '--quiet', '--initial-branch=main')

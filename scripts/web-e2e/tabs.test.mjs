@@ -5,7 +5,7 @@ import assert from 'node:assert/strict'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { complaints, ended, launch, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { complaints, ended, launch, lines, phase, prompted, run, seen, shot, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -223,6 +223,33 @@ once('the page is split in columns and rows, and stays so', async () => {
   await button('Close the split of three').click()
   await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 1)
   for (const name of ['one', 'two', 'three']) server.middleman('stop', `work/${name}`)
+})
+
+test('5,000 lines: all can be scrolled to, and each is there once', async () => {
+  server.middleman('run', 'work', '-d', '--name', 'long', '--', 'sh', '-c', 'seq -f "row %g" 5000; echo printed; read -r x')
+  server.middleman('wait', 'work/long', '--text', 'printed', '--timeout', '30s')
+  await page.goto(url('/w/work/long'))
+  await phase(page, 'attached')
+  await seen(page, /^printed$/)
+  const rows = async () => (await lines(page)).filter((line) => line.startsWith('row '))
+  const atFirst = (await rows()).length
+  assert.ok(atFirst < 5000, `${atFirst} lines are there before anybody scrolls`)
+  await page.locator('.xterm-helper-textarea').focus()
+  const top = () => page.evaluate(() => {
+    const { active } = document.querySelector('.terminal-host').terminal.buffer
+    return { y: active.viewportY, text: active.getLine(active.viewportY).translateToString(true) }
+  })
+  for (let at = await top(); at.text !== 'row 1'; at = await top()) {
+    await page.keyboard.press('Shift+PageUp')
+    await page.waitForFunction(({ y }) => { // it has scrolled, or older lines have come
+      const { active } = document.querySelector('.terminal-host').terminal.buffer
+      return active.viewportY !== y && !document.querySelector('.terminal-host.loading')
+    }, at)
+  }
+  await phase(page, 'attached')
+  assert.deepEqual(await rows(), Array.from({ length: 5000 }, (_, i) => `row ${i + 1}`))
+  server.middleman('send', 'work/long', '--enter', 'x')
+  await ended(page, 'Exited with code 0')
 })
 
 once('on a phone: the actions of a session, and its past', async () => {

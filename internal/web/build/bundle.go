@@ -22,8 +22,21 @@ func bundle(root string) (map[string][]byte, error) {
 		return nil, err
 	}
 	files := map[string][]byte{}
-	if err := bundleAssets(root, files); err != nil {
-		return nil, err
+	page := api.BuildOptions{
+		EntryPoints: []string{"src/main.tsx"},
+		EntryNames:  "assets/[name]-[hash]",
+		ChunkNames:  "assets/part-[hash]", // what import() loads when it is first needed
+		Splitting:   true,
+		Format:      api.FormatESModule,
+	}
+	worker := api.BuildOptions{ // at a fixed path, and in one file
+		EntryPointsAdvanced: []api.EntryPoint{{InputPath: "src/worker.ts", OutputPath: "sw"}},
+		Format:              api.FormatIIFE,
+	}
+	for _, o := range []api.BuildOptions{page, worker} {
+		if err := compile(o, root, files); err != nil {
+			return nil, err
+		}
 	}
 	if err := addStatic(root, files); err != nil {
 		return nil, err
@@ -34,29 +47,20 @@ func bundle(root string) (map[string][]byte, error) {
 	return files, nil
 }
 
-// bundleAssets compiles src/main.tsx and everything that it imports.
-func bundleAssets(root string, files map[string][]byte) error {
-	result := api.Build(api.BuildOptions{
-		AbsWorkingDir:     root,
-		EntryPoints:       []string{"src/main.tsx"},
-		EntryNames:        "assets/[name]-[hash]",
-		AssetNames:        "assets/[name]-[hash]",
-		ChunkNames:        "assets/part-[hash]", // what import() loads when it is first needed
-		Splitting:         true,
-		Outdir:            "dist",
-		NodePaths:         []string{filepath.Join(root, "vendored")},
-		Bundle:            true,
-		Format:            api.FormatESModule,
-		Target:            api.ES2022,
-		Charset:           api.CharsetUTF8,
-		LegalComments:     api.LegalCommentsNone, // they are in licenses.txt
-		JSX:               api.JSXAutomatic,
-		JSXImportSource:   "preact",
-		MinifySyntax:      true,
-		MinifyWhitespace:  true,
-		MinifyIdentifiers: true,
-		TsconfigRaw:       "{}",
-	})
+// compile compiles an entry point and everything that it imports.
+func compile(o api.BuildOptions, root string, files map[string][]byte) error {
+	o.AbsWorkingDir = root
+	o.Outdir = "dist"
+	o.NodePaths = []string{filepath.Join(root, "vendored")}
+	o.Bundle = true
+	o.Target = api.ES2022
+	o.Charset = api.CharsetUTF8
+	o.LegalComments = api.LegalCommentsNone // they are in licenses.txt
+	o.JSX = api.JSXAutomatic
+	o.JSXImportSource = "preact"
+	o.MinifySyntax, o.MinifyWhitespace, o.MinifyIdentifiers = true, true, true
+	o.TsconfigRaw = "{}"
+	result := api.Build(o)
 	if len(result.Errors) > 0 {
 		return errors.New(strings.Join(api.FormatMessages(result.Errors, api.FormatMessagesOptions{}), ""))
 	}

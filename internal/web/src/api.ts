@@ -106,6 +106,12 @@ export interface Agent {
   since?: string
 }
 
+/** What an agent needs or has done. */
+export interface NoticeItem {
+  kind: 'needs-input' | 'done' | 'failed'
+  session: string
+}
+
 /** What an agent asks to be allowed. */
 export interface Approval {
   id: string
@@ -349,3 +355,17 @@ export async function downloadRecording(session: string): Promise<void> {
   link.download = ''
   link.click()
 }
+
+/** Whether notices are pushed to this browser. */
+export interface Push {
+  server_key: string
+  endpoint?: string
+  content: boolean
+  problem?: string
+}
+
+export const getPush = () => request<Push>('GET', '/push-subscription')
+
+export const setPush = (body: { endpoint: string; key: string; auth: string; content: boolean }) => request<unknown>('PUT', '/push-subscription', body)
+
+export const stopPush = () => request<unknown>('DELETE', '/push-subscription')

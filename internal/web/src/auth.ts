@@ -61,6 +61,7 @@ export async function forget(): Promise<void> {
   login = granted = undefined
   await save(undefined)
   channel.postMessage('logout')
+  void navigator.serviceWorker?.getRegistration().then((r) => r?.unregister()) // with its push subscription
 }
 
 let login: Login | undefined // where the database is refused: as long as the page
@@ -133,9 +134,9 @@ async function post<T>(path: string, body: unknown): Promise<T> {
 }
 
 const text = (...lines: string[]) => new TextEncoder().encode(lines.join('\n'))
-const encode = (bytes: ArrayBuffer) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
+export const encode = (bytes: ArrayBuffer) => btoa(String.fromCharCode(...new Uint8Array(bytes)))
 
-function decode(text: string): Uint8Array<ArrayBuffer> {
+export function decode(text: string): Uint8Array<ArrayBuffer> {
   try {
     return Uint8Array.from(atob(text), (c) => c.charCodeAt(0))
   } catch {

@@ -7,9 +7,9 @@
 import { openStream } from './api'
 import { doubt, isGuest, onOtherWindow } from './auth'
 import { Problem, placed } from './http'
-import { tellText } from './notify'
+import { tellNotice, tellText } from './notify'
 import { forgetView } from './term/views'
-import type { Approval, Denial, Session, Stage, Workspace } from './api'
+import type { Approval, Denial, NoticeItem, Session, Stage, Workspace } from './api'
 import * as store from './store'
 import { alone, onWord, say } from './windows'
 import type { Word } from './windows'
@@ -26,6 +26,7 @@ interface Event {
   /** The machine of an event of the type remote, and what happened there. */
   runtime?: string
   remote?: Event
+  notice?: { items: NoticeItem[] }
 }
 
 const handlers: Record<string, (e: Event) => void> = {
@@ -36,6 +37,7 @@ const handlers: Record<string, (e: Event) => void> = {
   stage: (e) => e.stage && store.putStage(e.id ?? e.workspace?.id ?? '', e.stage),
   approval: (e) => e.approval && store.putApproval(e.approval),
   denied: (e) => e.id && e.denied && store.putDenied(e.id, e.denied),
+  notice: (e) => e.notice && tellNotice(e.notice.items),
   notification: (e) => notified(e.id ?? '', e.text ?? ''),
   resync: () => void store.resync().catch(store.report),
   runtime: () => void store.resyncRuntimes(),

@@ -8,8 +8,10 @@ import './style/dialog.css'
 import './style/changes.css'
 import './style/phone.css'
 import { render } from 'preact'
+import './trusted' // before anything else can make a policy of its name
 import { takeSecret } from './auth'
 import { start } from './login'
+import { takeClicks } from './notify'
 import { takeShare } from './share'
 import { App } from './ui/app'
 import { Shared } from './ui/shared'
@@ -19,6 +21,7 @@ const shared = takeShare() // before anything else sees the address
 const secret = takeSecret()
 if (shared) render(<Shared id={shared} />, root)
 else {
+  takeClicks()
   render(<App />, root)
   void start(secret)
 }

@@ -7,6 +7,9 @@ interface Prefs {
   screenReader: boolean
   /** Tell by a notification of the desktop when an agent needs the user. */
   notify: boolean
+  /** Tell also while no page is open, by Web Push; and whether with names and reasons. */
+  push: boolean
+  pushContent: boolean
   /** How the sidebar groups what it lists. */
   grouping: 'need' | 'repository'
   /** Workspaces, by id. */
@@ -18,7 +21,7 @@ interface Prefs {
 
 const key = 'middleman.prefs'
 const defaults: Prefs = {
-  theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, notify: false,
+  theme: 'system', fontSize: 13, copyOnSelect: true, screenReader: false, notify: false, push: false, pushContent: false,
   grouping: 'need', pinned: [], collapsed: [], directories: [],
 }
 const listeners = new Set<() => void>()

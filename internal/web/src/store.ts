@@ -20,6 +20,8 @@ export interface Toast {
   text: string
   /** What can be done about it. */
   action?: { label: string; run: () => void }
+  /** The session that it is about, by id: it goes once the user looks at that. */
+  session?: string
 }
 
 interface State {
@@ -237,9 +239,9 @@ export function removeSession(id: string): void {
 
 let lastToast = 0
 
-export function toast(kind: Toast['kind'], text: string, action?: Toast['action']): void {
+export function toast(kind: Toast['kind'], text: string, action?: Toast['action'], session?: string): void {
   const id = ++lastToast
-  state.toasts = [...state.toasts.slice(-3), { id, kind, text, action }]
+  state.toasts = [...state.toasts.slice(-3), { id, kind, text, action, session }]
   changed()
   window.setTimeout(() => dismissToast(id), action ? 15_000 : kind === 'error' ? 9000 : 4000)
 }

@@ -203,6 +203,7 @@ func (c commands) serverOptions(db *store.Store, l *listen.Listeners, o serveOpt
 		Hosts:       c.hosts(o),
 		AllowRemote: o.remote(),
 		Waiting:     func() ([]string, error) { return c.waiting(o) },
+		PushPrivate: c.Config.Notify.PushPrivate,
 	}
 }
 

@@ -20,6 +20,7 @@ const Import = lazy(() => import('../git/import'))
 
 const SearchAll = lazy(() => import('../past/search-all'))
 const Share = lazy(() => import('./share'))
+const Notifications = lazy(() => import('./notifications'))
 
 export interface Action {
   title: string
@@ -67,6 +68,8 @@ export function generalActions(): Action[] {
     { title: 'Import worktrees…', run: () => show({ is: 'dialog', draw: (onClose) => <Import onClose={onClose} /> }) },
   ]
 }
+
+export const showNotifications = () => show({ is: 'dialog', draw: (onClose) => <Notifications onClose={onClose} /> })
 
 export const showDeleted = () => show({ is: 'dialog', draw: (onClose) => <Deleted onClose={onClose} /> })
 

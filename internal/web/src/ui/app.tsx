@@ -5,6 +5,7 @@ import { showBadge } from '../badge'
 import { needy } from '../list'
 import { go, leaveTerminal, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
+import { dismissSeen } from '../notify'
 import { dismissToast, sessionsOf, state, useStore } from '../store'
 import { isAppKey } from '../term/view'
 import { AnswerApproval } from './approval'
@@ -115,6 +116,7 @@ function OpenDialog() {
 }
 
 function Toasts() {
+  useEffect(dismissSeen)
   return (
     <div class="toasts" aria-live="polite">
       {state.toasts.map((t) => (

@@ -3,11 +3,11 @@ import { downloadRecording } from '../api'
 import { go, leaveTerminal, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
 import { rows } from '../list'
-import { canNotify, notifies, setNotify } from '../notify'
+import { canNotify } from '../notify'
 import { isLive, report, shownSession, state } from '../store'
 import { viewOf } from '../term/views'
 import { stateWords, visible } from '../words'
-import { generalActions, workspaceActions } from './actions'
+import { generalActions, showNotifications, workspaceActions } from './actions'
 import { Dialog } from './dialog'
 import { show } from './overlay'
 import { openSession } from './session-dialogs'
@@ -52,7 +52,7 @@ function entries(): Entry[] {
   if (current) all.push(...workspaceActions(current, shown).map((a) => ({ ...a, detail: current.label })))
   all.push(
     ...generalActions().map((a) => ({ ...a, detail: 'Action' })),
-    ...(canNotify() ? [{ title: notifies() ? 'Turn notifications off' : 'Turn notifications on', detail: 'Setting', run: () => void setNotify(!notifies()) }] : []),
+    ...(canNotify() ? [{ title: 'Notifications…', detail: 'Setting', run: showNotifications }] : []),
     ...(['need', 'repository'] as const).map((by) => ({ title: `Group the sidebar by ${by}`, detail: 'Setting', run: () => setPrefs({ grouping: by }) })),
     { title: 'Theme: system', detail: 'Setting', run: () => setPrefs({ theme: 'system' }) },
     { title: 'Theme: dark', detail: 'Setting', run: () => setPrefs({ theme: 'dark' }) },

@@ -3,12 +3,12 @@ import { Counts } from '../git/counts'
 import { byNeed, byRepository, isPinned, matches, nameOf, rows, togglePin } from '../list'
 import type { Row } from '../list'
 import { go } from '../nav'
-import { canNotify, notifies, setNotify } from '../notify'
+import { canNotify, notifies } from '../notify'
 import { prefs, setPrefs } from '../prefs'
 import { isLive, useStore } from '../store'
 import type { Link } from '../store'
 import { paletteKeys, plural } from '../words'
-import { showDeleted } from './actions'
+import { showDeleted, showNotifications } from './actions'
 import { Asks, Filter, Fold, Item, Machines, useFresh } from './list'
 import { show } from './overlay'
 import { Auto, Bell, Group, Logo, Moon, Pin, Plus, Search, Sun } from './icons'
@@ -134,10 +134,10 @@ function LinkState({ link }: { link: Link }) {
 
 function NotifyButton() {
   if (!canNotify()) return null
-  const on = notifies()
-  const label = on ? 'Notifications: on. Turn them off' : 'Notify me when an agent needs me'
+  const on = notifies() || prefs.push
+  const label = `Notifications: ${on ? 'on' : 'off'}`
   return (
-    <button class="quiet square" title={label} aria-label={label} aria-pressed={on} onClick={() => void setNotify(!on)}>
+    <button class="quiet square" title={label} aria-label={label} aria-haspopup="dialog" onClick={showNotifications}>
       <Bell />{on && <i class="dot live" />}
     </button>
   )

@@ -2,6 +2,7 @@ import { useEffect, useReducer, useRef, useState } from 'preact/hooks'
 import type { Session } from '../api'
 import { whenLive } from '../events'
 import { compose, isComposing } from '../composing'
+import { prefs, setPrefs } from '../prefs'
 import { isLive, toast, useStore } from '../store'
 import type { Phase } from '../term/link'
 import { copy } from '../term/view'
@@ -54,6 +55,9 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
   const phase = view.link.phase
   return (
     <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
+      {!prefs.screenReader && ( // what needs it finds it first, and no page can find out
+        <button class="quiet outlined for-readers" onClick={() => { setPrefs({ screenReader: true }); view.focus() }}>Let a screen reader read terminals</button>
+      )}
       <div class={`screen ${view.link.watching ? 'watching' : ''}`} ref={host} data-phase={phase.is} />
       {searching && <SearchBar view={view} onClose={() => { setSearching(false); view.focus() }} />}
       {view.wanted !== undefined && <Wanted session={session} view={view} text={view.wanted} />}

@@ -1,1 +1,0 @@
-import{b as n,z as a}from"./part-IRMGJVUD.js";var r;function p(t,o,i){let e=n.sessions.get(t),s=e&&n.workspaces.get(e.workspace_id);!e||!s?.branch||(r={path:o.replace(/^\.\//,""),line:i},a({workspace:s.label,session:e.name,page:"changes"}))}function f(){let t=r;return r=void 0,t}export{p as a,f as b};
