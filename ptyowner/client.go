@@ -293,7 +293,6 @@ func (c *client) close() error {
 type attachment struct {
 	c         *client
 	s         *session
-	look      look // when it attached
 	questions questions
 	mode      terminal.Mode
 	clipboard terminal.Clipboard

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"sync"
 
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -67,8 +68,16 @@ func (q *questions) end() {
 	}
 }
 
-// Status implements terminal.AskingAttachment.
+// Status implements terminal.AskingAttachment. What is on the disk counts as for a new
+// connection: an owner that nobody else finds is not said to run.
 func (a *attachment) Status(ctx context.Context) (terminal.Status, error) {
+	l, err := a.s.look()
+	if err != nil {
+		return terminal.Status{}, err
+	}
+	if !l.hasRec || l.life == state.Dead {
+		return terminal.Status{}, unreachable(a.c.session, "ask owner", errors.New("it cannot be found any more"))
+	}
 	id, answer, err := a.questions.add()
 	if err != nil {
 		return terminal.Status{}, unreachable(a.c.session, "ask owner", err)
@@ -94,5 +103,5 @@ func (a *attachment) Status(ctx context.Context) (terminal.Status, error) {
 	if err := json.Unmarshal(reply.Result, &w); err != nil {
 		return terminal.Status{}, unreachable(a.c.session, "read owner's reply", err)
 	}
-	return a.s.statusFromOwner(a.look, w), nil
+	return a.s.statusFromOwner(l, w), nil
 }

@@ -210,7 +210,7 @@ func (s *session) Attach(ctx context.Context, o terminal.AttachOptions) (termina
 	case err != nil:
 		return nil, err
 	case c != nil:
-		return &attachment{c: c, s: s, look: l, mode: o.Mode, clipboard: l.record.Clipboard}, nil
+		return &attachment{c: c, s: s, mode: o.Mode, clipboard: l.record.Clipboard}, nil
 	case l.exit == nil:
 		return nil, fmt.Errorf("session %s: %w, without an exit record: %s", s.dir.ID, terminal.ErrGone, s.death(l.record))
 	}
