@@ -95,6 +95,8 @@ func TestAgentIsFollowed(t *testing.T) {
 	took = max(took, r.becomes(s.ID, "idle"))
 	t.Logf("the longest took %v", took)
 
+	r.says(s.ID, "blank") // screen and title tell nothing from here on
+	r.becomes(s.ID, "unknown")
 	own := r.own(s.ID)
 	conversation := "3f1c9a52-0000-4000-8000-000000000001"
 	for _, x := range []struct {
@@ -107,7 +109,6 @@ func TestAgentIsFollowed(t *testing.T) {
 		{agent.Hook{Event: "PostToolUse", State: agent.Working, At: time.Now().Add(-time.Minute)}, "waiting (permission)"}, // late
 		{agent.Hook{Event: "Stop", State: agent.Idle, Kind: agent.Background}, "idle (work runs)"},
 	} {
-		r.says(s.ID, "blank") // the screen tells nothing
 		if a := r.reports(s.ID, own, x.h); a.status != 204 {
 			t.Fatalf("%s: %d %s", x.h.Event, a.status, a.body)
 		}

@@ -157,6 +157,15 @@ func (s *slowSession) Status(ctx context.Context) (terminal.Status, error) {
 	return s.Session.Status(ctx)
 }
 
+// Attach hides that an attachment can be asked too.
+func (s *slowSession) Attach(ctx context.Context, o terminal.AttachOptions) (terminal.Attachment, error) {
+	a, err := s.Session.Attach(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	return struct{ terminal.Attachment }{a}, nil
+}
+
 // The last event of a session is what it is: one that was made before another, and
 // took longer, does not come after it.
 func TestLastEventIsThePresent(t *testing.T) {
