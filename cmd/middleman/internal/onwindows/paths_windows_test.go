@@ -120,6 +120,12 @@ func TestNamesOfWorkspaces(t *testing.T) {
 // back, by another server too. A session in it begins and ends as before.
 func TestKeptAndRestored(t *testing.T) {
 	w := newWorld(t)
+	t.Cleanup(func() { // Wine lets an ordinary user remove no read-only file
+		_ = filepath.WalkDir(`\\?\`+w.home, func(path string, _ fs.DirEntry, err error) error {
+			_ = os.Chmod(path, 0o600) // if it was not, the removal says so
+			return err
+		})
+	})
 	_, _, end := w.serve()
 	w.run(0, "new", "mine", "-d", "--mode", "directory", "--", self(t), "program", "echo")
 	w.run(0, "wait", "mine", "--text", "ready", "--scrollback", "--timeout", "60s")
