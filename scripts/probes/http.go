@@ -23,9 +23,8 @@ var operations = slices.Concat(local, onRuntime())
 // they gain is the same.
 func onRuntime() (all []operation) {
 	never := []string{
-		"/backends", "/config", "/events", "POST /import", "/login", "/logins", "/logout", "/overview", "/prune", "/push-subscription", "/repair", "/server", "/tokens", "/search",
-		"/trust", "/openapi", "/runtimes", "/report", "/setup-log", "/tickets",
-		"DELETE /transcripts", "POST /sessions/{s}/approvals", "POST /sessions/{s}/workers",
+		"/backends", "/events", "/login", "/logins", "/logout", "/overview", "/push-subscription", "/server", "/tokens", "/search",
+		"/openapi", "/runtimes", "/report", "POST /sessions/{s}/approvals",
 	}
 	for _, o := range local {
 		if slices.ContainsFunc(never, func(part string) bool { return strings.Contains(o.method+" "+o.path, part) }) {
