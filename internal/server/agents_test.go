@@ -131,9 +131,9 @@ func TestAgentIsFollowed(t *testing.T) {
 	}
 	r.says(s.ID, "exit 3")
 	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=30s", nil)
-	if a := r.reports(s.ID, own, agent.Hook{Event: "Stop", State: agent.Idle}); a.status != 401 {
-		t.Errorf("a report after the end: %d %s", a.status, a.body)
-	}
+	r.until("the end has been recorded, and the token with it", func() bool {
+		return r.reports(s.ID, own, agent.Hook{Event: "Stop", State: agent.Idle}).status == 401
+	})
 }
 
 // Only a session's own token reports for it. It starts its workers, as its user may.

@@ -539,7 +539,7 @@ done
   })
   const notifying = async (on) => {
     await page.getByRole('button', { name: /^Notifications: / }).click()
-    await page.getByRole('switch', { name: 'While a page is open' }).setChecked(on)
+    await page.getByRole('switch', { name: 'While a page is open', checked: !on }).click()
     await page.keyboard.press('Escape')
     await button(`Notifications: ${on ? 'on' : 'off'}`).waitFor()
   }
