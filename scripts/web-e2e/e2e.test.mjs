@@ -541,7 +541,12 @@ done
     await page.getByRole('button', { name: /^Notifications: / }).click()
     await page.getByRole('switch', { name: 'While a page is open', checked: !on }).click()
     await page.keyboard.press('Escape')
+    await page.getByRole('dialog', { name: 'Notifications' }).waitFor({ state: 'detached' })
     await button(`Notifications: ${on ? 'on' : 'off'}`).waitFor()
+  }
+  for (let i = 0; i < 5; i++) { // a switch is disabled while the browser is asked: Escape counts then too
+    await notifying(true)
+    await notifying(false)
   }
   await notifying(true)
   server.middleman('run', 'fix-login', '-d', '--name', 'helper', '--', program)

@@ -1,4 +1,4 @@
-import type { ComponentChildren } from 'preact'
+import type { ComponentChildren, RefObject } from 'preact'
 import { useLayoutEffect, useRef } from 'preact/hooks'
 import { Close } from './icons'
 
@@ -23,8 +23,9 @@ export function Dialog({ title, children, onClose, class: extra = '', bare }: Pr
       if (before instanceof HTMLElement) before.focus()
     }
   }, [])
+  useHeldFocus(ref)
   return (
-    <dialog ref={ref} class={`dialog ${extra}`} aria-label={title}
+    <dialog ref={ref} tabIndex={-1} class={`dialog ${extra}`} aria-label={title}
       onCancel={(e) => { e.preventDefault(); onClose() }}
       onPointerDown={(e) => { if (e.target === ref.current) onClose() }}>
       {bare ? children : (
@@ -38,6 +39,26 @@ export function Dialog({ title, children, onClose, class: extra = '', bare }: Pr
       )}
     </dialog>
   )
+}
+
+/**
+ * Keeps the focus of a control that is disabled while it works, and gives it back
+ * when it is enabled again. Chromium loses Escape where a disabled control has
+ * the focus, and after that nothing has it.
+ */
+function useHeldFocus(dialog: RefObject<HTMLDialogElement>): void {
+  const from = useRef<HTMLElement | null>(null)
+  useLayoutEffect(() => {
+    const holder = dialog.current!
+    const focused = document.activeElement
+    if (focused instanceof HTMLElement && holder.contains(focused) && focused.matches(':disabled')) {
+      from.current = focused
+      holder.focus()
+    } else if (from.current && !from.current.matches(':disabled')) {
+      if (focused === holder) from.current.focus()
+      from.current = null
+    }
+  })
 }
 
 export function Field({ label, hint, children }: { label: string; hint?: ComponentChildren; children: ComponentChildren }) {
