@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"middleman/internal/testenv"
+	"middleman/terminal/host"
 )
 
 // listen listens where the processes of a pane come.
@@ -113,7 +114,7 @@ func TestLaunch(t *testing.T) {
 		if _, err := io.WriteString(launcher, says+"\n"); err != nil {
 			t.Fatal(err)
 		}
-		err := (&starter{}).launch(pane)
+		err := (&starter{p: host.Program{Dir: t.TempDir()}}).launch(pane)
 		if want == "" && (err != nil || pane.Program != 9) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 			t.Errorf("%s: %v, want %q", says, err, want)
 		}
