@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/testenv"
 	"middleman/terminal"
 )
 
@@ -35,7 +36,7 @@ func TestStoppedOwnerIsAsked(t *testing.T) {
 	t.Cleanup(func() { a.Close(); <-received })
 	asking := a.(terminal.AskingAttachment)
 	owner := ownerPID(t, data, s.ID)
-	if err := syscall.Kill(owner, syscall.SIGSTOP); err != nil {
+	if err := testenv.Freeze(owner); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { syscall.Kill(owner, syscall.SIGCONT) })

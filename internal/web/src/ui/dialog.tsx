@@ -46,7 +46,7 @@ export function Dialog({ title, children, onClose, class: extra = '', bare }: Pr
  * when it is enabled again. Chromium loses Escape where a disabled control has
  * the focus, and after that nothing has it.
  */
-function useHeldFocus(dialog: RefObject<HTMLDialogElement>): void {
+function useHeldFocus(dialog: RefObject<HTMLDialogElement | null>): void {
   const from = useRef<HTMLElement | null>(null)
   useLayoutEffect(() => {
     const holder = dialog.current!
