@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -323,8 +324,9 @@ func (l *lines) await(text, never string) {
 	}
 }
 
-// A machine without middleman gets this one by ssh, once the user agrees. A second one
-// goes beside it.
+// A machine without middleman in PATH gets this one by ssh, once the user agrees, and the
+// server that runs there goes on as it: the same process, where it listened, with its
+// sessions. A second one goes beside it.
 func TestRuntimeInstall(t *testing.T) {
 	hub := newMachine(t)
 	f := &far{machine: newMachine(t), kind: "ssh"}
@@ -340,11 +342,20 @@ func TestRuntimeInstall(t *testing.T) {
 	if _, err := os.Stat(place); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("something was put there without consent: %v", err)
 	}
-	hub.run("runtime", "install", "box", "--yes")
+	f.run("serve", "--background", "--listen", "127.0.0.1:0")
 	do(os.Mkdir(filepath.Join(f.home, "user", "src"), 0o700))
-	if out := hub.run("new", "w", "-d", "-C", "box:~/src", "--mode", "in-place", "--", "cat"); out != "box:w" {
-		t.Errorf("new printed %q", out)
+	f.run("new", "w", "-d", "-C", filepath.Join(f.home, "user", "src"), "--mode", "in-place", "--", "cat")
+	serve := filepath.Join(f.home, "run", "serve.json")
+	pid, address := serverPID(f.home), jsonField(t, string(must(os.ReadFile(serve))), "address")
+	hub.run("runtime", "install", "box", "--yes")
+	if exe := must(os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))); serverPID(f.home) != pid || !strings.HasPrefix(exe, place) {
+		t.Errorf("the server there was process %d and is %d, and its program %s", pid, serverPID(f.home), exe)
 	}
+	if now := jsonField(t, string(must(os.ReadFile(serve))), "address"); now != address {
+		t.Errorf("it listened on %s, and listens on %s", address, now)
+	}
+	hub.run("send", "box:w", "--enter", "goes on")
+	hub.run("wait", "box:w", "--text", "goes on", "--timeout", "40s")
 	other := filepath.Join(hub.home, "other")
 	do(os.WriteFile(other, []byte("#!/bin/sh\nexec "+must(exec.LookPath("middleman"))+" \"$@\"\n"), 0o700))
 	hub.run("runtime", "install", "box", "--binary", other, "--yes")
@@ -361,6 +372,10 @@ func TestRuntimeInstall(t *testing.T) {
 	}
 	if all := must(filepath.Glob(place + "/*/*")); len(all) > 2 {
 		t.Errorf("a failed install has left %q", all)
+	}
+	do(os.WriteFile(bad, []byte("#!/bin/sh\n[ \"$1\" != server ] || { echo 'middleman: no restart today' >&2; exit 1; }\nexec "+must(exec.LookPath("middleman"))+" \"$@\"\n"), 0o700))
+	if _, errs, code := hub.try("runtime", "install", "box", "--binary", bad, "--yes"); code != 1 || !strings.Contains(errs, "is not restarted as it") || !strings.Contains(errs, "no restart today") {
+		t.Errorf("a restart that fails there: %d %s", code, errs)
 	}
 	hub.run("ls", "box:")
 }

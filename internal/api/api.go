@@ -354,10 +354,13 @@ const (
 
 // Features are the parts of the API that a hub asks for and that not every server
 // of the same API need have.
-var Features = []string{FeatureKeepEnded}
+var Features = []string{FeatureKeepEnded, FeatureProgram}
 
 // FeatureKeepEnded: a session is stopped without the removal of one that has ended.
 const FeatureKeepEnded = "keep-ended"
+
+// FeatureProgram: a restart can name the program that goes on as the server.
+const FeatureProgram = "restart-program"
 
 // Version is the version of a server's build, and what it speaks.
 type Version struct {

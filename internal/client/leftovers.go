@@ -65,12 +65,25 @@ func (c *Client) Server(ctx context.Context) (v api.Server, err error) {
 	return v, err
 }
 
-// EndServer ends the server and, with restart, lets it start again. It returns
-// when the server has agreed, and describes the one that ends.
-func (c *Client) EndServer(ctx context.Context, restart bool) (v api.Server, err error) {
-	path := "/server/stop"
-	if restart {
-		path = "/server/restart"
+// Version tells the server's build, its API and its features.
+func (c *Client) Version(ctx context.Context) (v api.Version, err error) {
+	err = c.call(ctx, http.MethodGet, "/version", nil, &v)
+	return v, err
+}
+
+// StopServer ends the server. It returns when the server has agreed, and describes
+// the one that ends.
+func (c *Client) StopServer(ctx context.Context) (v api.Server, err error) {
+	err = c.call(ctx, http.MethodPost, "/server/stop", nil, &v)
+	return v, err
+}
+
+// RestartServer is StopServer for a server that starts again: as the program with that
+// absolute path, or as its own if program is empty.
+func (c *Client) RestartServer(ctx context.Context, program string) (v api.Server, err error) {
+	path := "/server/restart"
+	if program != "" {
+		path += "?" + url.Values{"program": {program}}.Encode()
 	}
 	err = c.call(ctx, http.MethodPost, path, nil, &v)
 	return v, err

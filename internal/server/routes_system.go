@@ -19,6 +19,10 @@ func answer[T any](out T, err error) (*reply[T], error) { return &reply[T]{out},
 // empty is a request without parameters, or an answer without a body.
 type empty struct{}
 
+type restartQuery struct {
+	Program string `query:"program" doc:"Absolute path of the middleman that goes on as the server. Unset means its own"`
+}
+
 func (s *Server) systemRoutes() {
 	add(s, route(http.MethodGet, "/health", "health", "Whether the server answers", accessAnybody),
 		func(context.Context, *empty) (*reply[api.Health], error) {
@@ -32,14 +36,14 @@ func (s *Server) systemRoutes() {
 		func(context.Context, *empty) (*reply[api.Server], error) {
 			return &reply[api.Server]{s.describe()}, nil
 		})
-	for _, end := range []struct {
-		name, summary string
-		restart       bool
-	}{{"stop", "End the server; sessions go on", false}, {"restart", "Start the server again, in the same process; sessions go on", true}} {
-		op := route(http.MethodPost, "/server/"+end.name, end.name+"-server", end.summary, accessFull)
-		op.Description = "Over the Unix socket only."
-		add(s, op, func(ctx context.Context, _ *empty) (*reply[api.Server], error) { return s.end(ctx, end.restart) })
-	}
+	stop := route(http.MethodPost, "/server/stop", "stop-server", "End the server; sessions go on", accessFull)
+	stop.Description = "Over the Unix socket only."
+	add(s, stop, func(ctx context.Context, _ *empty) (*reply[api.Server], error) { return s.end(ctx, false, "") })
+	restart := route(http.MethodPost, "/server/restart", "restart-server", "Start the server again, in the same process; sessions go on", accessFull)
+	restart.Description = "Over the Unix socket only."
+	add(s, restart, func(ctx context.Context, in *restartQuery) (*reply[api.Server], error) {
+		return s.end(ctx, true, in.Program)
+	})
 	add(s, eventRoute("/events", "events", "All events"),
 		func(_ context.Context, in *eventsQuery) (*stream, error) {
 			return s.eventStream(in.LastEventID, "", in.Runtimes), nil
@@ -66,8 +70,9 @@ func (s *Server) describe() api.Server {
 	return v
 }
 
-// end ends the server, and with restart starts it again. The answer says what ended.
-func (s *Server) end(ctx context.Context, restart bool) (*reply[api.Server], error) {
+// end ends the server, and with restart starts it again, as a program if one is named.
+// The answer says what ended.
+func (s *Server) end(ctx context.Context, restart bool, program string) (*reply[api.Server], error) {
 	if s.options.End == nil {
 		return nil, problemf(api.CodeUnsupported, "this server cannot be ended by a request")
 	}
@@ -75,7 +80,7 @@ func (s *Server) end(ctx context.Context, restart bool) (*reply[api.Server], err
 		return nil, problemf(api.CodeForbidden, "the server is stopped and restarted over the Unix socket only")
 	}
 	v := s.describe()
-	return answer(v, s.options.End(restart)) // the shutdown waits for this answer
+	return answer(v, s.options.End(restart, program)) // the shutdown waits for this answer
 }
 
 func (s *Server) backendRoutes() {

@@ -86,8 +86,9 @@ type Options struct {
 	// SSH is the program that reaches runtimes by ssh; "" means ssh, in PATH.
 	SSH string
 	// End makes the caller of Serve end its context and, with restart, then start
-	// the server again. nil means that it cannot.
-	End func(restart bool) error
+	// the server again, as the program at that path if it is not "". nil means that it
+	// cannot.
+	End func(restart bool, program string) error
 }
 
 // Server answers the API. Make one with New.

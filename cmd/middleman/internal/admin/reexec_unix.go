@@ -37,6 +37,11 @@ func restartable() error { return nil }
 // run starts the server again in this process: whoever supervises it notices
 // nothing. On success run does not return.
 func (e *restartError) run() error {
+	if e.program != "" {
+		args := append([]string{e.program}, e.args[1:]...)
+		err := syscall.Exec(e.program, args, os.Environ())
+		fmt.Fprintf(os.Stderr, "middleman: %s cannot be run, the server goes on with its own program: %v\n", e.program, err)
+	}
 	return fmt.Errorf("start the server again: %s: %w", e.executable, syscall.Exec(e.executable, e.args, os.Environ()))
 }
 

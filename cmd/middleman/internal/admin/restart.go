@@ -3,12 +3,16 @@ package admin
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"net"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"middleman/internal/config"
+	"middleman/internal/private"
 )
 
 // restartError is the error of serve if a request asked for a restart. It says how
@@ -16,7 +20,8 @@ import (
 type restartError struct {
 	executable string
 	args       []string
-	why        error // why it cannot be started again, or nil
+	program    string // the one that goes on in place of executable, or ""
+	why        error  // why executable cannot be started again, or nil
 }
 
 func (e *restartError) Error() string { return "the server is to be started again" }
@@ -33,18 +38,36 @@ func restartOf(o serveOptions) *restartError {
 }
 
 // ender returns a function that ends the server by end.
-func (e *restartError) ender(end context.CancelCauseFunc) func(restart bool) error {
-	return func(restart bool) error {
+func (e *restartError) ender(end context.CancelCauseFunc) func(restart bool, program string) error {
+	return func(restart bool, program string) error {
 		if !restart {
 			end(nil)
 			return nil
 		}
-		if err := cmp.Or(e.why, restartable()); err != nil {
+		why := e.why
+		if program != "" {
+			why = usable(program)
+		}
+		if err := cmp.Or(restartable(), why); err != nil {
 			return err
 		}
-		end(e)
+		again := *e
+		again.program = program
+		end(&again)
 		return nil
 	}
+}
+
+// usable returns why a program cannot go on as the server.
+func usable(program string) error {
+	if !filepath.IsAbs(program) {
+		return fmt.Errorf("the program %q has no absolute path", program)
+	}
+	if err := private.Trusted(program); err != nil {
+		return err
+	}
+	_, err := exec.LookPath(program)
+	return err
 }
 
 // listenAt makes the next start take the address that a port of 0 has become, so

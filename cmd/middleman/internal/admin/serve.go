@@ -176,9 +176,9 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	if err := g.Wait(); err != nil {
 		return err
 	}
-	if context.Cause(ctx) == error(again) {
-		again.listenAt(o, listeners.TCP[0].Addr().String())
-		return again
+	if asked, ok := errors.AsType[*restartError](context.Cause(ctx)); ok {
+		asked.listenAt(o, listeners.TCP[0].Addr().String())
+		return asked
 	}
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,10 +51,14 @@ in the terminal.`,
 		"Show the server's process, address and sessions, and which changed settings wait for a\nrestart. The exit code is 1 if no server runs.", c.serverStatus)
 	add("start", "Start the server in the background, if none runs", "", c.serverStart)
 	add("stop", "End the server; sessions go on", "", c.serverStop)
-	add("restart", "Start the server again, with the same flags and the present settings; sessions go on",
+	var program string
+	restart := add("restart [--program FILE]", "Start the server again, with the same flags and the present settings; sessions go on",
 		`Start the server again, with the flags that it was started with and the present settings.
 It is the same process, in the same terminal, but another build if there is one at its
-path. A server that a systemd unit runs is restarted by systemctl.`, c.serverRestart)
+path. A server that a systemd unit runs is restarted by systemctl.
+
+With --program another middleman goes on as the server.`, func(ctx context.Context) error { return c.serverRestart(ctx, program) })
+	restart.Flags().StringVar(&program, "program", "", "the server is the middleman in `FILE` from now on")
 	var o serverLogs
 	logs := add("logs [-f] [-n LINES]", "Print the server's log", "", func(ctx context.Context) error { return c.serverLogs(ctx, o) })
 	logs.Flags().BoolVarP(&o.follow, "follow", "f", false, "then print what is added")
@@ -209,7 +215,7 @@ func (c commands) serverStop(ctx context.Context) error {
 	if unit := unitOf(ctx, state.PID); unit.Name != "" {
 		err = c.runEach(ctx, [][]string{append(systemctl(unit), "stop", "--", unit.Name)})
 	} else {
-		_, err = server.EndServer(ctx, false)
+		_, err = server.StopServer(ctx)
 	}
 	if err != nil {
 		return err
@@ -223,8 +229,16 @@ func (c commands) serverStop(ctx context.Context) error {
 	})
 }
 
-func (c commands) serverRestart(ctx context.Context) error {
+func (c commands) serverRestart(ctx context.Context, program string) (err error) {
+	if program != "" {
+		if program, err = checkProgram(ctx, program); err != nil {
+			return err
+		}
+	}
 	state, server, err := c.ask(ctx)
+	if errors.Is(err, client.ErrNoServer) && program != "" {
+		return c.runEach(ctx, [][]string{{program, "server", "start"}})
+	}
 	if errors.Is(err, client.ErrNoServer) {
 		return c.serverStart(ctx)
 	}
@@ -232,6 +246,11 @@ func (c commands) serverRestart(ctx context.Context) error {
 		return err
 	}
 	defer server.Close()
+	if program != "" {
+		if err := canSwitch(ctx, server, state, program); err != nil {
+			return err
+		}
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, endTime, fmt.Errorf("it did not come back in time, see `middleman server logs`: %w", cli.ErrTimeout))
 	defer cancel()
 	starts, err := client.HoldStarts(ctx, c.Dirs) // else another command would start one in between
@@ -243,7 +262,7 @@ func (c commands) serverRestart(ctx context.Context) error {
 	if unit.Name != "" {
 		err = c.runEach(ctx, [][]string{append(systemctl(unit), "restart", "--", unit.Name)})
 	} else {
-		_, err = server.EndServer(ctx, true)
+		_, err = server.RestartServer(ctx, program)
 	}
 	if err != nil {
 		return err
@@ -253,6 +272,35 @@ func (c commands) serverRestart(ctx context.Context) error {
 		return fmt.Errorf("restart the server: %w", err)
 	}
 	return c.restarted(ctx, state, now)
+}
+
+// checkProgram runs a program to see whether it is a middleman, and returns its absolute
+// path.
+func checkProgram(ctx context.Context, program string) (string, error) {
+	program, err := filepath.Abs(program)
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.CommandContext(ctx, program, "version").Output()
+	if err != nil {
+		return "", fmt.Errorf("%s version: %w", program, err)
+	}
+	if !strings.HasPrefix(string(out), "middleman ") {
+		return "", fmt.Errorf("%s is no middleman: its version is %.100q", program, out)
+	}
+	return program, nil
+}
+
+// canSwitch returns an error if the server cannot go on as another program.
+func canSwitch(ctx context.Context, server *client.Client, state serverState, program string) error {
+	if state.Unit != "" {
+		return fmt.Errorf("%s runs the server, which goes on with the program that the unit names: `%s service install` rewrites a unit that middleman wrote; another must name the program itself", state.Unit, program)
+	}
+	v, err := server.Version(ctx)
+	if err == nil && !slices.Contains(v.Features, api.FeatureProgram) {
+		err = fmt.Errorf("the server, middleman %s, cannot go on as another program: `%[2]s server stop` ends it, and `%[2]s server start` starts this one; sessions go on", plaintext.Line(v.Version), program)
+	}
+	return err
 }
 
 // restarted reports a restart, once every session has been found again.

@@ -57,11 +57,13 @@ func (c commands) installCommand() *cobra.Command {
 		Long: `Put this program on the machine of a runtime, by ssh, and use it there from now on.
 
 It goes to ` + placeThere + `/VERSION-DIGEST/middleman in your home directory there,
-beside those that are there already: what runs with one of them goes on. The digest is
-compared there before the program is used. You are asked first, unless --yes is given.
-For a machine of another kind, --binary names a middleman that is built for it.
+beside those that are there already. The digest is compared there before the program is
+used. Then the server there is restarted as this program; sessions go on. You are asked
+first, unless --yes is given. For a machine of another kind, --binary names a middleman
+that is built for it.
 
-A server that runs there goes on with its own program, until it is started again.`,
+A server that a systemd unit runs there goes on with the program that the unit names.
+You are told how to replace it.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
@@ -104,7 +106,7 @@ func (c commands) install(ctx context.Context, server *client.Client, name, bina
 	digest := hex.EncodeToString(sum.Sum(nil))
 	dir := path.Join(placeThere, unsafe.ReplaceAllString(build.Version(), "_")+"-"+digest[:16])
 	if !yes {
-		fmt.Fprintf(c.Errs, "This puts %s (%d MB, SHA-256 %s)\non the machine of %s, as %s/middleman in your home directory there.\n", plaintext.Line(binary), size>>20, digest, name, dir)
+		fmt.Fprintf(c.Errs, "This puts %s (%d MB, SHA-256 %s)\non the machine of %s, as %s/middleman in your home directory there, and restarts the server\nthere with it; sessions go on.\n", plaintext.Line(binary), size>>20, digest, name, dir)
 		if !viewer.IsTerminal(c.In) {
 			return errors.New("there is no terminal to ask at: --yes agrees")
 		}
@@ -116,11 +118,24 @@ func (c commands) install(ctx context.Context, server *client.Client, name, bina
 	if err != nil {
 		return fmt.Errorf("put %s on the machine of %s: %w", binary, name, err)
 	}
+	if !path.IsAbs(said) {
+		return fmt.Errorf("the machine of %s says %q where the path of the program should be", name, said)
+	}
+	notReplaced := restart(ctx, config, said)
 	r, err := use(ctx, server, config, said)
 	if err != nil {
-		return err
+		return errors.Join(err, notReplaced)
 	}
-	return errors.Join(c.show(r), c.tellInstalled(installed{r, digest, said}))
+	return errors.Join(c.show(r), c.tellInstalled(installed{r, digest, said}), notReplaced)
+}
+
+// restart makes the server there go on as a program, and starts one if none runs.
+func restart(ctx context.Context, config runtime.Config, program string) error {
+	quoted := runtime.Quote(program)
+	if _, err := there(ctx, config, quoted+" server restart --program "+quoted, nil); err != nil {
+		return fmt.Errorf("the program is there, but the server of %s is not restarted as it: %w", config.Name, err)
+	}
+	return nil
 }
 
 func (c commands) tellInstalled(done installed) error {
@@ -207,9 +222,6 @@ func (l *limited) Write(p []byte) (int, error) {
 // use makes a runtime use the program with that path.
 func use(ctx context.Context, server *client.Client, config runtime.Config, program string) (r api.Runtime, err error) {
 	config.Command = program
-	if !path.IsAbs(program) {
-		return r, fmt.Errorf("the machine of %s says %q where the path of the program should be", config.Name, program)
-	}
 	if err := config.Check(); err != nil {
 		return r, err
 	}
