@@ -265,6 +265,10 @@ func TestRuntimeCommands(t *testing.T) {
 		has(hub.run("capture", "box:fix", "--json", "--at", "5"), `"offset":5`)
 		has(hub.run("logs", "box:fix"), "got abc")
 		has(hub.run("search", "got abc", "box:fix"), "box:fix/sh")
+		has(hub.run("search", "got abc", "box:"), "box:fix/sh")
+		if _, errs, code := hub.try("token", "create", "guest", "--session", "box:fix/sh"); code != 1 || !strings.Contains(errs, "make it on the machine of box, with `middleman token create guest --session fix/sh`") {
+			t.Errorf("a token for a session there: %d %s", code, errs)
+		}
 		has(hub.run("diff", "box:fix"), "+two")
 		has(hub.run("run", "box:fix", "-d", "--name", "cat", "--", "cat"), "s")
 		hub.run("stop", "box:fix/cat")

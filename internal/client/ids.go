@@ -73,6 +73,8 @@ func idsOf(part any) []string {
 		return []string{x.ID, x.WorkspaceID, x.Parent}
 	case api.Approval:
 		return []string{x.ID, x.SessionID, x.WorkspaceID}
+	case api.Match:
+		return []string{x.SessionID}
 	case api.Transcripts:
 		return []string{x.WorkspaceID}
 	case api.Event:

@@ -90,7 +90,7 @@ func newRefusal(name string, status int, raw []byte) *Refusal {
 // its own words, which may name its paths. They keep whether there is something.
 var explanations = map[string]bool{
 	"Error": true, "Problem": true, "Note": true, "Journal": true, "LeftUnknown": true, "Detail": true, "Warnings": true, "Unknown": true,
-	"Why": true, "Hint": true, "Final": true,
+	"Why": true, "Hint": true, "Final": true, "Failed": true,
 }
 
 // placed are the types that say which runtime they are on.
@@ -99,7 +99,7 @@ var placed = []reflect.Type{reflect.TypeFor[api.Workspace](), reflect.TypeFor[ap
 // names are the fields of answers that lists show as they are. A remote may put
 // anything there.
 var names = map[string]bool{
-	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "Profile": true, "Backend": true, "State": true,
+	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "SessionName": true, "Profile": true, "Backend": true, "State": true,
 }
 
 // tidy replaces the explanations in an answer of the remote with that name, and says

@@ -26,6 +26,7 @@ func TestTidy(t *testing.T) {
 		&api.Workers{Workers: []api.Worker{{Error: planted, LeftUnknown: planted}}},
 		&api.Conflicts{Others: []workspace.Forecast{{Unknown: []string{planted}}}},
 		&api.Availability{Reason: planted},
+		&api.Matches{Failed: []string{planted, planted}},
 		&api.Bundles{Bundles: []api.Bundle{{ID: "team", Problem: planted}}},
 		&api.Problem{Code: api.CodeSessionsRun, Title: "x", Sessions: []api.Session{session}},
 	} {

@@ -70,7 +70,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /workspaces/{workspace}/sandbox/import", "POST /sessions/{session}/rename", "GET /sessions/{session}/workers",
 		"POST /prune", "DELETE /transcripts", "POST /import", "POST /repair", "POST /sessions/{session}/workers", "GET /config", "GET /trust", "POST /trust",
 		"DELETE /trust", "GET /workspaces/{workspace}/trust", "POST /workspaces/{workspace}/trust", "GET /workspaces/{workspace}/setup-log",
-		"POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}",
+		"POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}", "GET /search",
 	} {
 		want = append(want, strings.Replace(forwarded, " ", " /runtimes/{runtime}", 1))
 	}

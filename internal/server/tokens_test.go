@@ -45,7 +45,7 @@ var needs = map[string]string{
 
 	"list-runtimes": "read", "add-runtime": "full", "remove-runtime": "full", "check-runtime": "full",
 	"runtime-version": "read", "runtime-list-workspaces": "read", "runtime-get-workspace": "read", "runtime-diff-workspace": "read",
-	"runtime-list-commits": "read", "runtime-forecast-conflicts": "read", "runtime-list-workers": "read", "runtime-list-transcripts": "read",
+	"runtime-list-commits": "read", "runtime-forecast-conflicts": "read", "runtime-list-workers": "read", "runtime-list-transcripts": "read", "runtime-search": "read",
 	"runtime-list-sessions": "read", "runtime-list-workspace-sessions": "read", "runtime-get-session": "read", "runtime-agent-status": "read",
 	"runtime-capture": "read", "runtime-output": "read", "runtime-recording": "read", "runtime-wait": "read", "runtime-terminal": "read",
 	"runtime-list-approvals": "read", "runtime-list-session-approvals": "read", "runtime-get-approval": "read",

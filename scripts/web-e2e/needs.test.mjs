@@ -280,6 +280,26 @@ test('sessions of another machine are listed, attached and driven, and go on whi
     await page.getByRole('dialog').locator('button.danger').click()
     await page.getByRole('link', { name: /box:made/ }).first().waitFor({ state: 'detached' })
 
+    await page.goto(url('/w/box%3Afar/count'))
+    await phase(page, 'attached')
+    const action = async (title) => {
+      await button('More actions').click()
+      await button(title, page.getByRole('dialog')).click()
+    }
+    await action('Share count…')
+    await page.getByRole('dialog').getByText(/open middleman on box itself/).waitFor()
+    await page.keyboard.press('Escape')
+    await action('Search all sessions…')
+    const search = page.getByRole('dialog', { name: 'Search all sessions' })
+    await search.getByRole('textbox', { name: 'Text' }).fill('there and back')
+    await button('Search', search).click()
+    await search.getByRole('heading', { name: 'box:made/cat (deleted)' }).waitFor()
+    await page.keyboard.press('Escape')
+    await action('Restore a deleted workspace…')
+    await button('Restore box:made').click()
+    await page.waitForURL('**/w/box%3Amade')
+    assert.match(box.middleman('ls'), /^made /m)
+
     await page.setViewportSize({ width: 390, height: 844 })
     await page.goto(url())
     await section('Machines').getByText('Reachable since').waitFor()

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -74,6 +75,7 @@ var forwards = map[string]forward{
 	"spawn-worker":            {in: of[api.NewWorker](), out: of[api.Spawned](), limit: slow},
 	"list-workers":            {out: of[api.Workers](), limit: quick},
 	"list-transcripts":        {out: of[api.Sessions](), limit: quick},
+	"search":                  {out: of[api.Matches](), limit: slow},
 	"list-sessions":           {out: of[api.Sessions](), limit: quick},
 	"list-workspace-sessions": {out: of[api.Sessions](), limit: quick},
 	"start-session":           {in: of[api.NewSession](), out: of[api.Session](), limit: slow},
@@ -249,6 +251,11 @@ func (rs *routes) forwardJSON(w http.ResponseWriter, r *http.Request, remote *ru
 		}
 		err = remote.Call(r.Context(), c.method, c.path, c.header, body, f.limit+c.within, out)
 	}
+	if err == nil {
+		if asked, told := subject(r, out); told != "" && told != asked {
+			err = remote.Failed(&runtime.Error{Reason: runtime.BadProtocol, Sent: true, Cause: fmt.Errorf("asked for %q, it tells of %q", asked, told)})
+		}
+	}
 	var raw []byte
 	if err == nil {
 		raw, err = json.Marshal(out)
@@ -260,6 +267,32 @@ func (rs *routes) forwardJSON(w http.ResponseWriter, r *http.Request, remote *ru
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_, _ = w.Write(append(raw, '\n')) // an error means that the client has left
+}
+
+// subject returns what a request that reads or deletes has asked for by its id, and what
+// the answer tells of; told is "" if the answer may tell of anything.
+func subject(r *http.Request, out any) (asked, told string) {
+	var about string
+	switch out := out.(type) {
+	case *api.Workspace:
+		about, told = "workspace", out.ID
+	case *api.Deleted:
+		about, told = "workspace", out.Workspace.ID
+	case *api.Session:
+		about, told = "session", out.ID
+	case *api.Approval:
+		about, told = "approval", out.ID
+	case *api.Availability:
+		if asked = r.URL.Query().Get("digest"); asked == "" {
+			return "", ""
+		}
+		return asked, out.Digest
+	}
+	asked = r.PathValue(about)
+	if r.Method == http.MethodPost || terminal.CheckID(asked) != nil { // a workspace can be asked for by its name
+		return asked, ""
+	}
+	return asked, told
 }
 
 // longest bounds what a caller can ask a runtime to wait.

@@ -148,6 +148,15 @@ async function readRuntimes(): Promise<void> {
   }
 }
 
+/** Asks this server and every other machine, and says of those that did not answer why. */
+export async function onEach<T>(ask: (runtime: string) => Promise<T>): Promise<{ answers: T[]; problems: string[] }> {
+  const asked = await Promise.allSettled(['', ...state.runtimes.keys()].map(ask))
+  return {
+    answers: asked.flatMap((a) => (a.status === 'fulfilled' ? [a.value] : [])),
+    problems: asked.flatMap((a) => (a.status === 'rejected' ? [(a.reason as Error).message] : [])),
+  }
+}
+
 /** Replaces the part of what is known that list is about, but for what was heard of since. */
 function merged<T extends { id: string }>(known: Map<string, T>, list: T[], asked: number, about: (id: string) => boolean): Map<string, T> {
   const result = new Map(list.filter((item) => !overtaken(item.id, asked)).map((item) => [item.id, item]))

@@ -11,6 +11,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/runtime"
 )
 
 func (c commands) tokenCommand() *cobra.Command {
@@ -87,6 +88,9 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 }
 
 func (c commands) createToken(ctx context.Context, server *client.Client, in api.NewToken, session string) error {
+	if name, target := runtime.Split(session); name != "" {
+		return fmt.Errorf("a token watches a session of its own server: make it on the machine of %s, with `middleman token create %s --session %s`", name, in.Name, target)
+	}
 	if session != "" {
 		t, err := catalog.Find(ctx, c.CLI, session)
 		if err != nil {

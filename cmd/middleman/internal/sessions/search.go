@@ -46,7 +46,10 @@ are listed with their ids, which other commands take as TARGET.
 
 Each line that matches is listed once, with the offset where it was printed last.
 "capture TARGET --at OFFSET" shows the screen at that moment, "logs TARGET --from
-OFFSET" prints the output from there. The exit code is 1 if nothing matches.`,
+OFFSET" prints the output from there. The exit code is 1 if nothing matches.
+
+Without TARGET this machine's sessions are searched; RUNTIME: searches all of another
+machine.`,
 		Args: cli.Args(cobra.MinimumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			match, err := f.matcher(given[0])
@@ -126,7 +129,7 @@ func (c commands) searched(ctx context.Context, targets []string) ([]api.Session
 // meant returns the sessions that targets mean, each once; without targets all,
 // those of deleted workspaces too.
 func (c commands) meant(ctx context.Context, l catalog.List, targets []string) ([]api.Session, error) {
-	if len(targets) == 0 {
+	if len(targets) == 0 || c.Runtime != "" && slices.Equal(targets, []string{""}) {
 		past, err := catalog.Deleted(ctx, c.CLI)
 		return append(l.Sessions, past.Sessions...), err
 	}

@@ -166,13 +166,13 @@ export const retry = (id: string) => request<{ workspace: Workspace }>('POST', o
 export const restore = (id: string) =>
   request<{ workspace: Workspace; warnings?: string[]; sessions: number }>('POST', of(id, '/restore'))
 
-/** The deleted workspaces that can be restored or have transcripts, the latest first. */
-export async function listDeleted(): Promise<Workspace[]> {
+/** The deleted workspaces of a machine that can be restored or have transcripts, the latest first. */
+export async function listDeleted(runtime = ''): Promise<Workspace[]> {
   const all: Workspace[] = []
   let cursor = ''
   do {
     const page: { workspaces: Workspace[]; next?: string } =
-      await request('GET', `/workspaces?deleted=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
+      await request('GET', `${runtime && `/runtimes/${runtime}`}/workspaces?deleted=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
     all.push(...page.workspaces)
     cursor = page.next ?? ''
   } while (cursor)

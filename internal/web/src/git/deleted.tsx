@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'preact/hooks'
 import type { Workspace } from '../api'
+import { onEach } from '../store'
 import { Dialog } from '../ui/dialog'
 import { ago, plural, visible } from '../words'
 import * as api from './api'
@@ -13,7 +14,10 @@ export default function Deleted({ onClose }: { onClose: () => void }) {
   const [error, setError] = useState('')
   const [busy, setBusy] = useState('')
   useEffect(() => {
-    api.listDeleted().then(setList, (problem: Error) => setError(problem.message))
+    onEach(api.listDeleted).then(({ answers, problems }) => {
+      setList(answers.flat())
+      setError(problems.join(' '))
+    })
   }, [])
   const restore = async (w: Gone) => {
     setBusy(w.id)
@@ -35,11 +39,11 @@ export default function Deleted({ onClose }: { onClose: () => void }) {
           {list?.map((w) => (
             <li key={w.id}>
               <span class="login-text">
-                <strong>{visible(w.name)}</strong>
+                <strong>{visible(w.runtime ? w.label : w.name)}</strong>
                 <span class="hint">{[w.repository_name && visible(w.repository_name), w.branch && visible(w.branch), w.deleted_at && `deleted ${ago(w.deleted_at)} ago`.replace('now ago', 'just now')].filter(Boolean).join(' · ')}</span>
               </span>
               {w.not_restorable ? <span class="hint">transcripts only</span> : (
-                <button type="button" class="quiet outlined" disabled={busy !== ''} aria-label={`Restore ${w.name}`} onClick={() => void restore(w)}>{busy === w.id ? 'Restoring…' : 'Restore'}</button>
+                <button type="button" class="quiet outlined" disabled={busy !== ''} aria-label={`Restore ${w.runtime ? w.label : w.name}`} onClick={() => void restore(w)}>{busy === w.id ? 'Restoring…' : 'Restore'}</button>
               )}
             </li>
           ))}

@@ -3,7 +3,7 @@
 import { useState } from 'preact/hooks'
 import { request } from '../api'
 import type { Session } from '../api'
-import { state } from '../store'
+import { onEach, state } from '../store'
 import { Dialog } from '../ui/dialog'
 import { show } from '../ui/overlay'
 import { plural, visible } from '../words'
@@ -45,12 +45,9 @@ export default function SearchAll({ onClose }: { onClose: () => void }) {
     if (!how.case) query.set('ignore_case', '1')
     if (how.word) query.set('word', '1')
     if (how.regex) query.set('regex', '1')
-    try {
-      setFound(await request<Matches>('GET', `/search?${query}`))
-    } catch (problem) {
-      setFound(undefined)
-      setError((problem as Error).message)
-    }
+    const { answers, problems } = await onEach((runtime) => request<Matches>('GET', `${runtime && `/runtimes/${runtime}`}/search?${query}`))
+    setFound(answers.length > 0 ? together(answers) : undefined)
+    setError(problems.join(' '))
     setBusy(false)
   }
   return (
@@ -73,6 +70,13 @@ export default function SearchAll({ onClose }: { onClose: () => void }) {
       </form>
     </Dialog>
   )
+}
+
+function together(all: Matches[]): Matches {
+  return {
+    matches: all.flatMap((m) => m.matches), searched: all.reduce((n, m) => n + m.searched, 0),
+    left: all.reduce((n, m) => n + (m.left ?? 0), 0), failed: all.flatMap((m) => m.failed ?? []),
+  }
 }
 
 function Results({ matches }: { matches: Match[] }) {

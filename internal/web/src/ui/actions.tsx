@@ -51,7 +51,7 @@ export function workspaceActions(workspace: Workspace, session?: Session): Actio
   }
   if (session) {
     all.push(...sessionActions(workspace, session))
-    if (!session.runtime) all.push({ title: `Share ${session.name}…`, run: () => show({ is: 'dialog', draw: (onClose) => <Share session={session} onClose={onClose} /> }) })
+    all.push({ title: `Share ${session.name}…`, run: () => show({ is: 'dialog', draw: (onClose) => <Share session={session} onClose={onClose} /> }) })
   }
   if (workspace.repository) {
     all.push({ title: 'Repository configuration…', run: () => show({ is: 'dialog', draw: (onClose) => <Trust workspace={workspace} onClose={onClose} /> }) })

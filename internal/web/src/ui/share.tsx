@@ -13,6 +13,22 @@ const lives = [
 
 /** Makes links to watch one session, lists all such links, and revokes them. */
 export default function Share({ session, onClose }: { session?: Session; onClose: () => void }) {
+  return session?.runtime ? <Elsewhere session={session} onClose={onClose} /> : <Links session={session} onClose={onClose} />
+}
+
+/** Says where a session of another machine is shared: a link is to a session of the server that makes it. */
+function Elsewhere({ session, onClose }: { session: Session; onClose: () => void }) {
+  return (
+    <Dialog title={`Share ${session.workspace_name}/${session.name}`} onClose={onClose}>
+      <form method="dialog">
+        <p class="lead">A link leads to the server that runs the session: open middleman on {session.runtime} itself (<code>middleman open</code> there), and share it from there.</p>
+        <footer><button type="button" class="quiet" autofocus onClick={onClose}>Close</button></footer>
+      </form>
+    </Dialog>
+  )
+}
+
+function Links({ session, onClose }: { session?: Session; onClose: () => void }) {
   useStore()
   const [life, setLife] = useState('24h')
   const [link, setLink] = useState('')
