@@ -2,6 +2,7 @@ package terminal
 
 import (
 	"regexp"
+	"strings"
 	"sync"
 )
 
@@ -17,6 +18,9 @@ var (
 // Plain is an error's text for people: of a command within tmux it says what
 // became of tmux, since neither the command nor a deadline is theirs.
 func Plain(text string) string {
+	if !strings.Contains(text, "tmux ") {
+		return text
+	}
 	text = tmuxLate().ReplaceAllLiteralString(text, "tmux does not answer: its server is stopped, or very busy")
 	return tmuxCommand().ReplaceAllLiteralString(text, "tmux: ")
 }

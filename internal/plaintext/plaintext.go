@@ -14,10 +14,12 @@ const (
 	variation = '\ufe0f' // shows the character before it as an emoji
 )
 
+// breaks spells out line feed and tab. A Replacer builds its tables once, at its first
+// use, and they are larger than most texts.
+var breaks = strings.NewReplacer("\n", `\n`, "\t", `\t`)
+
 // Line returns s on one line: it spells out line feed and tab too.
-func Line(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\t", `\t`).Replace(Text(s))
-}
+func Line(s string) string { return breaks.Replace(Text(s)) }
 
 // Text returns s, of any number of lines, so that a terminal shows it safely.
 func Text(s string) string {

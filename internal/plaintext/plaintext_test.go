@@ -95,3 +95,10 @@ func FuzzJSON(f *testing.F) {
 		}
 	})
 }
+
+// TestLineOfPlainText: a table asks for each cell, and most are plain.
+func TestLineOfPlainText(t *testing.T) {
+	if n := testing.AllocsPerRun(100, func() { Line("feature-x waits") }); n != 0 {
+		t.Errorf("%v allocations, want none", n)
+	}
+}

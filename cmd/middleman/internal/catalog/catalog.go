@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/app"
@@ -51,14 +53,17 @@ func Read(ctx context.Context, c *cli.CLI) (List, error) {
 	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
 
-// ReadStatus is Read with the statuses that the server knows.
+// ReadStatus is Read with the statuses that the server knows. It asks for workspaces
+// and sessions at the same time: the server asks the sessions meanwhile.
 func ReadStatus(ctx context.Context, c *cli.CLI) (list List, err error) {
 	by := func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, false)
 	}
-	if atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) (err error) {
-		list, err = readServer(ctx, server, by, (*client.Client).Sessions)
-		return err
+	if atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) error {
+		var both errgroup.Group
+		both.Go(func() (err error) { list.Sessions, err = server.Sessions(ctx); return err })
+		both.Go(func() (err error) { list.Workspaces, err = by(server, ctx); return err })
+		return both.Wait()
 	}) == nil {
 		return list, nil
 	}

@@ -116,7 +116,7 @@ const (
 // Flush prints the rows.
 func (t *Table) Flush() error {
 	widths := t.widths()
-	var err error
+	var all strings.Builder // one write, and not one a row
 	for _, row := range t.rows {
 		var line strings.Builder
 		for i, cell := range row {
@@ -130,10 +130,10 @@ func (t *Table) Flush() error {
 		if t.cols > 0 {
 			text = viewer.Fit(text, t.cols)
 		}
-		_, e := fmt.Fprintln(t.out, text)
-		err = errors.Join(err, e)
+		all.WriteString(text + "\n")
 	}
 	t.rows = nil
+	_, err := io.WriteString(t.out, all.String())
 	return err
 }
 
