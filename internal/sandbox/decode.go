@@ -216,5 +216,5 @@ func below(path, dir string) bool {
 	if dir == "/" {
 		return path != "/"
 	}
-	return strings.HasPrefix(path, dir+"/")
+	return len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
 }
