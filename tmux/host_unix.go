@@ -58,7 +58,7 @@ func (Host) Start(p host.Program) (host.Terminal, int, string, error) {
 		key, value, _ := strings.Cut(kv, "=")
 		os.Setenv(key, value)
 	}
-	s := &starter{b: New(c.Options), p: p}
+	s := &starter{b: c.server(), p: p}
 	t, err := s.start(context.Background())
 	if err == nil {
 		// From here on the session outlives its owner. That must hold before

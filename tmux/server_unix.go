@@ -39,9 +39,9 @@ var _ host.Provider = (*Server)(nil)
 
 // program identifies a file by its path, size and time; an upgrade changes it.
 type program struct {
-	path    string
-	size    int64
-	changed time.Time
+	Path    string `json:"path"`
+	Size    int64  `json:"size"`
+	Changed int64  `json:"changed"` // nanoseconds since 1970
 }
 
 // New returns a Server; it does no I/O.
@@ -113,7 +113,7 @@ func (s *Server) find(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("find tmux: %w", err)
 	}
-	is := program{path, info.Size(), info.ModTime()}
+	is := program{path, info.Size(), info.ModTime().UnixNano()}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if is != s.tmux {
@@ -219,6 +219,27 @@ type hostConfig struct {
 	Options Options `json:"options"`
 	// Env is the environment that the tmux server gets from the starter's.
 	Env []string `json:"env"`
+	// Program is the tmux that the Server has asked for its version, which is Major.Minor.
+	Program program `json:"program"`
+	Major   int     `json:"major"`
+	Minor   int     `json:"minor"`
+}
+
+// configFor returns what the owner of a session in the tmux at path needs.
+func (s *Server) configFor(path string) hostConfig {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := hostConfig{Options: s.o, Env: environ(), Program: s.tmux, Major: s.version.major, Minor: s.version.minor}
+	c.Options.Tmux = path
+	return c
+}
+
+// server returns the Server of an owner. It asks tmux for its version only if the
+// program has changed since: a process less on the way to each session.
+func (c hostConfig) server() *Server {
+	s := New(c.Options)
+	s.tmux, s.version = c.Program, version{c.Major, c.Minor}
+	return s
 }
 
 // Config implements host.Provider. It returns a hostConfig for the owner of a
@@ -231,9 +252,7 @@ func (s *Server) Config(ctx context.Context) (json.RawMessage, error) {
 	if err != nil {
 		return nil, err
 	}
-	o := s.o
-	o.Tmux = path
-	return json.Marshal(hostConfig{Options: o, Env: environ()})
+	return json.Marshal(s.configFor(path))
 }
 
 // mark returns the owner mark of a session: the path of its state directory. It

@@ -4,6 +4,7 @@ package tmux
 
 import (
 	"context"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"slices"
@@ -93,4 +94,44 @@ func TestFeaturesByVersion(t *testing.T) {
 			t.Errorf("version %v: feature %d (%s since %v) is %v", v, f, x.option, x.since, has)
 		}
 	}
+}
+
+// TestOwnerKnowsTheVersion: the owner of a session does not ask tmux for the version
+// that the server knows, unless the program has changed.
+func TestOwnerKnowsTheVersion(t *testing.T) {
+	dir := t.TempDir()
+	path, asked := filepath.Join(dir, "tmux"), filepath.Join(dir, "asked")
+	script := "#!/bin/sh\necho >> '" + asked + "'\necho tmux 3.4\n"
+	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	find := func(s *Server) string {
+		found, err := s.find(context.Background())
+		if err != nil || s.version != (version{3, 4}) {
+			t.Fatalf("version %v, %v", s.version, err)
+		}
+		return found
+	}
+	questions := func(want int) {
+		t.Helper()
+		if b, err := os.ReadFile(asked); err != nil || len(b) != want {
+			t.Errorf("tmux was asked %d times, want %d; %v", len(b), want, err)
+		}
+	}
+	s := New(Options{Tmux: path})
+	raw, err := json.Marshal(s.configFor(find(s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var c hostConfig
+	if err := json.Unmarshal(raw, &c); err != nil {
+		t.Fatal(err)
+	}
+	find(c.server())
+	questions(1)
+	if err := os.WriteFile(path, []byte(script+"# another\n"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	find(c.server())
+	questions(2)
 }
