@@ -104,14 +104,22 @@ async function turnOn(name) {
   assert.deepEqual(await page.locator('dialog').getByRole('alert').allTextContents(), [])
 }
 
-/** What the push service gets when the agent asks. */
-async function pushed(ask = ['work', 'ask']) {
-  const got = once(service, 'pushed')
-  for (const line of ask) {
-    server.middleman('send', 'fix-login', '--enter', line)
+/** Tells an agent what to do, and waits until each is seen. */
+function tell(lines, workspace = 'fix-login') {
+  for (const line of lines) {
+    server.middleman('send', workspace, '--enter', line)
     const state = { work: 'working', ask: 'waiting', idle: 'idle' }[line]
-    while (JSON.parse(server.middleman('status', 'fix-login', '--json')).state !== state); // each looks at its screen
+    const until = Date.now() + 60_000
+    while (JSON.parse(server.middleman('status', workspace, '--json')).state !== state) { // each looks at its screen
+      assert.ok(Date.now() < until, `${workspace} is not ${state}`)
+    }
   }
+}
+
+/** What the push service gets when the agent asks. */
+async function pushed(lines = ['work', 'ask'], workspace = 'fix-login') {
+  const got = once(service, 'pushed', { signal: AbortSignal.timeout(120_000) })
+  tell(lines, workspace)
   const [request, body] = await got
   return { request, text: decrypt(body) }
 }
@@ -213,6 +221,20 @@ test('names and reasons are sent where the user allows it; a page that is open i
   assert.deepEqual(await click(), [])
   await phase(page, 'attached')
   assert.equal(new URL(page.url()).pathname, '/w/fix-login/claude')
+})
+
+test('what the user looks at and types into is not pushed', async () => {
+  server.middleman('new', 'other', '-d', '--', agent)
+  const other = JSON.parse(server.middleman('ls', '--sessions', '--json')).sessions.find((s) => s.id !== session).id
+  const items = []
+  const collect = (_, body) => items.push(...JSON.parse(decrypt(body)).items)
+  service.on('pushed', collect)
+  await page.locator('.xterm-helper-textarea').focus()
+  await page.keyboard.type('idle\r')
+  tell(['work', 'ask'])
+  await pushed(['work', 'ask'], 'other') // after what was not said
+  service.off('pushed', collect)
+  assert.deepEqual(items.map((item) => item.session), [other])
 })
 
 test('a subscription that its service does not know goes, and comes back with the page', async () => {
