@@ -10,19 +10,20 @@ import (
 
 // proxy passes connections on, and harms them as told.
 type proxy struct {
-	address, target string
+	address string
 
-	mu    sync.Mutex // guards the fields below
-	moved sync.Cond  // on mu
-	conns map[net.Conn]bool
-	stuck map[net.Conn]bool // nothing passes on these, not even their end
-	delay time.Duration     // before each part
-	stall bool              // nothing passes
-	small bool              // parts of a few bytes
-	away  bool              // it takes no connection
-	bytes int64             // that came from the target
-	ended bool
-	wg    sync.WaitGroup
+	mu     sync.Mutex // guards the fields below
+	moved  sync.Cond  // on mu
+	target string
+	conns  map[net.Conn]bool
+	stuck  map[net.Conn]bool // nothing passes on these, not even their end
+	delay  time.Duration     // before each part
+	stall  bool              // nothing passes
+	small  bool              // parts of a few bytes
+	away   bool              // it takes no connection
+	bytes  int64             // that came from the target
+	ended  bool
+	wg     sync.WaitGroup
 }
 
 func newProxy(t testing.TB, target string) *proxy {
@@ -81,7 +82,10 @@ func (p *proxy) refuse() {
 func (p *proxy) accept() { p.set(func() { p.away = false }) }
 
 func (p *proxy) pass(a net.Conn) {
-	b, err := net.Dial("tcp", p.target)
+	p.mu.Lock()
+	target := p.target
+	p.mu.Unlock()
+	b, err := net.Dial("tcp", target)
 	p.mu.Lock()
 	away := p.away
 	p.mu.Unlock()
