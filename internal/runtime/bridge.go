@@ -21,7 +21,7 @@ func Bridge(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version s
 	if _, err := out.Write(newGreeting(version)); err != nil {
 		return fmt.Errorf("greet: %w", err)
 	}
-	mux, err := yamux.Server(streams{in, out}, muxConfig())
+	mux, err := yamux.Server(&whole{ReadWriteCloser: streams{in, out}}, muxConfig())
 	if err != nil {
 		return err
 	}

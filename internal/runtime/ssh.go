@@ -178,7 +178,7 @@ func startSSH(ctx context.Context, program string, args []string) (*sshLink, err
 		var mux *yamux.Session
 		ours := muxConfig()
 		ours.AcceptBacklog = 1 // the other end has nothing to ask for
-		if mux, err = yamux.Client(p, ours); err == nil {
+		if mux, err = yamux.Client(&whole{ReadWriteCloser: p}, ours); err == nil {
 			return &sshLink{mux, p}, nil
 		}
 	}
