@@ -4,46 +4,25 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
-
-	"middleman/internal/plaintext"
 )
 
 // Harmless returns nil if git that somebody runs in the checkout at root finds
 // the repository whose common directory is commonDir, and runs no program that
-// this repository names: in its settings, or as a hook. Else the error says why
-// not, on one line.
+// this repository, or a submodule that is checked out, names: in its settings, or as
+// a hook. Else the error says why not, on one line.
 func (v *Views) Harmless(ctx context.Context, commonDir, root string) error {
 	gitDir, err := CheckoutDir(commonDir, root)
 	if err != nil {
 		return err
 	}
 	p := Dirs{GitDir: gitDir, CommonDir: commonDir, WorkTree: root}
-	settings, err := v.settings(ctx, p)
-	if err != nil {
+	if err := v.runsNothing(ctx, p, false); err != nil {
 		return err
 	}
-	if settings.risky {
-		return errors.New("the repository's own configuration has settings that may run a program")
-	}
-	transport, err := TransportOf(ctx, p, true)
-	if err != nil {
+	if err := v.submodulesHarmless(ctx, p, 0); err != nil {
 		return err
-	}
-	if transport.Partial {
-		return errors.New("it is a partial clone: git may reach its remote at any time")
-	}
-	entries, err := os.ReadDir(filepath.Join(commonDir, "hooks"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return fmt.Errorf("list hooks: %w", err)
-	}
-	for _, entry := range entries {
-		if !strings.HasSuffix(entry.Name(), ".sample") {
-			return fmt.Errorf("the repository has the hook %s", plaintext.Quoted(entry.Name()))
-		}
 	}
 	return usersHooks(ctx, p)
 }

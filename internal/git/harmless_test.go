@@ -36,6 +36,21 @@ func TestHarmless(t *testing.T) {
 		{"the user's hooks", func(r *testenv.Repo, _, _ string) {
 			write(r, filepath.Join(r.Home, ".gitconfig"), "[core]\n\thooksPath = .husky\n")
 		}, "your own settings of git name hooks"},
+		{"a submodule", func(r *testenv.Repo, tree, _ string) { embed(r, tree, "core.worktree", tree+"/sub") }, ""},
+		{"a submodule with fsmonitor", func(r *testenv.Repo, tree, _ string) { embed(r, tree, "core.fsmonitor", "./x") }, "submodule sub: the repository's own configuration has settings that may run a program"},
+		{"a submodule with a hook", func(r *testenv.Repo, tree, _ string) {
+			embed(r, tree, "user.name", "x")
+			os.MkdirAll(filepath.Join(tree, "sub", ".git", "hooks"), 0o700)
+			write(r, filepath.Join(tree, "sub", ".git", "hooks", "post-index-change"), "x")
+		}, "submodule sub: the repository has the hook post-index-change"},
+		{"a submodule that is not checked out", func(r *testenv.Repo, tree, _ string) {
+			embed(r, tree, "core.fsmonitor", "./x")
+			os.RemoveAll(filepath.Join(tree, "sub", ".git"))
+		}, ""},
+		{"a submodule of a submodule", func(r *testenv.Repo, tree, _ string) {
+			embed(r, tree, "user.name", "x")
+			embed(r, filepath.Join(tree, "sub"), "core.fsmonitor", "./x")
+		}, "submodule sub: submodule sub: the repository"},
 		{"a .git that leads elsewhere", func(r *testenv.Repo, tree, _ string) { write(r, filepath.Join(tree, ".git"), "gitdir: "+r.Home+"\n") }, "does not lead"},
 		{"a .git that is a link", func(r *testenv.Repo, tree, _ string) {
 			os.Remove(filepath.Join(tree, ".git"))
@@ -70,6 +85,15 @@ func TestHarmless(t *testing.T) {
 	if err := v.Harmless(t.Context(), filepath.Join(r.Dir, ".git"), r.Dir); err != nil {
 		t.Errorf("the main checkout: %v", err)
 	}
+}
+
+// embed makes a repository with a setting in the checkout at tree, as a submodule.
+func embed(r *testenv.Repo, tree, key, value string) {
+	sub := filepath.Join(tree, "sub")
+	r.Git("init", "-q", sub)
+	r.Git("-C", sub, "commit", "-q", "--allow-empty", "-m", "x")
+	r.Git("-C", tree, "add", "sub")
+	r.Git("-C", sub, "config", key, value)
 }
 
 func write(r *testenv.Repo, path, content string) {

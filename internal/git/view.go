@@ -55,7 +55,7 @@ type Views struct {
 
 // Open makes a view of the checkout or repository at p. The caller closes it.
 func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
-	settings, err := v.settings(ctx, p)
+	settings, err := v.settings(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ type settings struct {
 
 // settings reads the configuration of the repository at p and of its worktree.
 // git parses our copy from standard input, so that it follows no include.
-func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
+func (v *Views) settings(ctx context.Context, p Dirs, submodule bool) (settings, error) {
 	text, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "config"), maxConfig)
 	if err != nil {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
@@ -184,12 +184,12 @@ func (v *Views) settings(ctx context.Context, p Dirs) (settings, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
-	key := sha256.Sum256(slices.Concat(text, []byte{0}, own))
+	key := sha256.Sum256(fmt.Appendf(nil, "%t%s\x00%s", submodule, text, own))
 	if known, ok := v.known.Get(key); ok {
 		return known, nil
 	}
 	var s settings
-	filter := filterSettings{out: &s, worktree: configures(text, "worktreeconfig")}
+	filter := filterSettings{out: &s, submodule: submodule, worktree: configures(text, "worktreeconfig")}
 	if err := filter.read(ctx, p.CommonDir, text); err != nil {
 		return settings{}, err
 	}
@@ -209,8 +209,9 @@ func configures(text []byte, key string) bool {
 
 // filterSettings copies the harmless settings.
 type filterSettings struct {
-	out      *settings
-	worktree bool
+	out       *settings
+	worktree  bool
+	submodule bool // where git itself has set core.worktree
 }
 
 func (f *filterSettings) read(ctx context.Context, dir string, text []byte) error {
@@ -229,6 +230,8 @@ func (f *filterSettings) take(record string) {
 	section, _, _ := strings.Cut(key, ".")
 	name := key[strings.LastIndexByte(key, '.')+1:]
 	switch {
+	case f.submodule && key == "core.worktree":
+		return
 	case slices.Contains(harmless, key):
 	case section == "branch" && (name == "merge" || name == "remote" || name == "rebase"):
 	case section == "remote" && name == "fetch":
