@@ -94,7 +94,9 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	}
 	audit.Note(ctx, "name "+d.workspace.Name)
 	before := d.workspace
-	s.beginDelete(ctx, &d)
+	if err := s.beginDelete(ctx, &d); err != nil {
+		return api.Deleted{}, err
+	}
 	out.Transcripts = s.forecastTranscripts(d.rows, c)
 	err = s.Guarded("delete workspace "+id, func() error {
 		out.Lost, err = s.destroy(ctx, d, c)
@@ -112,8 +114,10 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 
 // beginDelete records that a workspace is being deleted and, if only its
 // transcripts may be kept, the commit that a restore makes it from: the delete
-// may remove the branch.
-func (s *App) beginDelete(ctx context.Context, d *deletePlan) {
+// may remove the branch. If that cannot be recorded, as on a full disk, the delete
+// must not begin: its end could not be recorded either, and nobody would know that the
+// workspace can be restored.
+func (s *App) beginDelete(ctx context.Context, d *deletePlan) error {
 	d.workspace.State, d.workspace.Error, d.workspace.Tip = workspace.StateDeleting, "", ""
 	if len(d.rows) > 0 {
 		tip, err := s.Workspaces.Tip(ctx, d.workspace)
@@ -123,9 +127,10 @@ func (s *App) beginDelete(ctx context.Context, d *deletePlan) {
 		d.workspace.Tip = tip
 	}
 	if err := s.Store.UpdateWorkspace(context.WithoutCancel(ctx), d.workspace); err != nil {
-		s.Log.Error("record a workspace's state", "workspace", d.workspace.ID, "state", d.workspace.State, "error", err)
+		return err
 	}
 	s.publishWorkspace(ctx, d.workspace)
+	return nil
 }
 
 // gone drops all that the App keeps of a deleted workspace, and publishes the

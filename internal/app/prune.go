@@ -296,7 +296,9 @@ func (s *App) pruneWorker(ctx context.Context, v Surveyor, l workspace.Leftover)
 		return changed(now)
 	}
 	before := d.workspace
-	s.beginDelete(ctx, &d)
+	if err := s.beginDelete(ctx, &d); err != nil {
+		return err
+	}
 	if _, err := s.destroy(ctx, d, Consent{KeepBranch: true}); err != nil {
 		s.setWorkspaceState(ctx, before)
 		return err

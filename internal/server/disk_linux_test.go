@@ -3,6 +3,7 @@ package server_test
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -84,4 +85,42 @@ func TestInternalErrorNamesTheLogToItsOwner(t *testing.T) {
 	if a := r.browse("GET", "/api/v1/workspaces", nil, "Authorization", login); a.status != 500 || strings.Contains(string(a.body), log) {
 		t.Errorf("in a browser: %d %s", a.status, a.body)
 	}
+}
+
+// A delete whose beginning cannot be recorded destroys nothing: its end could not be
+// recorded either.
+func TestFullDiskRefusesDelete(t *testing.T) {
+	p := newPlace(t)
+	fill := fullDisk(t, p)
+	r := p.serve(t)
+	w := r.workspace("w", nil)
+	fill()
+	fillStore(t, r, w.ID)
+	a := r.call("DELETE", "/workspaces/"+w.ID+"?discard_work=1&stop_sessions=1", nil)
+	if a.status != 507 || a.problem(t).Code != "disk-full" {
+		t.Errorf("on a full disk: %d %s", a.status, a.body)
+	}
+	if _, err := os.Stat(w.Path); err != nil {
+		t.Errorf("the refused delete has destroyed: %v", err)
+	}
+	if err := os.Remove(filepath.Join(p.dirs.Data, "filler")); err != nil {
+		t.Fatal(err)
+	}
+	if now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID, nil); now.State != workspace.StateReady {
+		t.Errorf("with room again it is %s", now.State)
+	}
+	if a := r.call("DELETE", "/workspaces/"+w.ID+"?discard_work=1&stop_sessions=1", nil); a.status != 200 {
+		t.Errorf("with room again: %d %s", a.status, a.body)
+	}
+}
+
+// fillStore fills what the database has left, by renaming a workspace.
+func fillStore(t *testing.T, r *running, id string) {
+	t.Helper()
+	for n := range 2000 {
+		if a := r.call("POST", "/workspaces/"+id+"/rename", map[string]string{"name": fmt.Sprint("name-", n)}); a.status == 507 {
+			return
+		}
+	}
+	t.Fatal("the database never ran out of room")
 }

@@ -31,6 +31,9 @@ type Answer struct {
 // ErrKeyBusy; if its key was used for another request, it is ErrKeyReused.
 func (s *Store) BeginRequest(ctx context.Context, r Request, now time.Time) (*Answer, error) {
 	answer, err := s.beginRequest(ctx, r, now)
+	if IsFull(err) {
+		return nil, err // it is the disk's, and no matter of the key
+	}
 	if err != nil {
 		return nil, fmt.Errorf("idempotency key %q of %s: %w", r.Key, r.Route, err)
 	}
