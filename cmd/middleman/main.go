@@ -65,15 +65,15 @@ func commands(c *cli.CLI, args []string) []cli.Group {
 func elsewhere(name string) []string {
 	switch name {
 	case "attach":
-		return []string{"attach-session", "switch", "switch-client", "a", "resume"}
+		return []string{"attach-session", "at", "switch", "select-window", "last-session", "switch-client", "a", "resume"}
 	case "capture":
-		return []string{"capture-pane", "screen"}
+		return []string{"capture-pane", "capturep", "screen"}
 	case "config":
-		return []string{"settings", "set", "set-option"}
+		return []string{"settings", "set", "set-option", "show-options", "setw"}
 	case "logs":
 		return []string{"log", "tail"}
 	case "ls":
-		return []string{"list-sessions", "ps", "status"}
+		return []string{"list-sessions", "list-windows", "list-panes", "list-clients", "lsw", "lsp", "lsc", "ps"}
 	case "man":
 		return []string{"docs", "manual"}
 	case "new":
@@ -81,17 +81,19 @@ func elsewhere(name string) []string {
 	case "path":
 		return []string{"cd", "pwd"}
 	case "rename":
-		return []string{"rename-session", "mv"}
+		return []string{"rename-session", "rename-window", "mv"}
 	case "rm":
-		return []string{"delete", "kill-session"}
+		return []string{"delete"}
 	case "run":
-		return []string{"exec", "shell", "new-window"}
+		return []string{"exec", "shell", "new-window", "neww"}
 	case "send":
-		return []string{"send-keys", "type"}
+		return []string{"send-keys", "paste-buffer", "type"}
 	case "serve":
 		return []string{"start-server"}
 	case "show":
 		return []string{"info", "inspect"}
+	case "stop":
+		return []string{"kill-session", "kill-window", "kill-pane", "killw", "killp"}
 	}
 	return nil
 }

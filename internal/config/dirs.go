@@ -41,6 +41,10 @@ func FindDirs() (Dirs, error) {
 		Data:   filepath.Join(xdg.DataHome, "middleman"),
 		Config: filepath.Join(xdg.ConfigHome, "middleman"),
 	}
+	// xdg leaves a relative $HOME out.
+	if home := os.Getenv("HOME"); home != "" && !filepath.IsAbs(home) && !(filepath.IsAbs(d.Data) && filepath.IsAbs(d.Config)) {
+		return Dirs{}, fmt.Errorf("HOME is %q: it must be an absolute path, or set MIDDLEMAN_HOME to a directory", home)
+	}
 	d.Runtime = filepath.Join(d.Data, "run")
 	if os.Getenv("XDG_RUNTIME_DIR") != "" {
 		d.Runtime = filepath.Join(xdg.RuntimeDir, "middleman")

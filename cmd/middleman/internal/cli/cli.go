@@ -11,7 +11,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"slices"
 	"strings"
 	"syscall"
 
@@ -85,7 +84,7 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second interrupt ends the process
 	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
-	root := c.root()
+	root := c.root(args)
 	for _, g := range groups {
 		root.AddCommand(g.Commands...)
 		if g.Title == "" {
@@ -98,8 +97,16 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 		root.SetHelpCommandGroupID(g.Title) // the last one has it
 	}
 	c.setHelp(root)
+	if len(args) == 1 && args[0] == "-V" { // as tmux and ssh have it
+		args = []string{"--version"}
+	}
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	var err error
+	if said := typedByHabit(args); said != "" {
+		err = Usagef("%s", said)
+	} else {
+		err = root.ExecuteContext(ctx)
+	}
 	code := exitCode(err)
 	if _, own := errors.AsType[*ProgramExit](err); err != nil && !own {
 		c.printError(err, code, args)
@@ -125,7 +132,7 @@ continues where you were.
     middleman attach fix-login    # the same shell, the screen as it was
     middleman rm fix-login        # refused if that would lose work`
 
-func (c *CLI) root() *cobra.Command {
+func (c *CLI) root(given []string) *cobra.Command {
 	root := &cobra.Command{
 		Use:               "middleman",
 		Short:             "Workspaces whose terminals outlive everything but their own program",
@@ -149,33 +156,21 @@ func (c *CLI) root() *cobra.Command {
 			default:
 				return cmd.Help()
 			}
-			if near := proposals(cmd, args[0]); len(near) > 0 {
-				return Usagef("unknown command %q; did you mean %s?", args[0], strings.Join(near, " or "))
-			}
-			return Usagef("unknown command %q; `middleman help` lists them", args[0])
+			return unknownCommand(cmd, args[0])
 		},
 	}
 	root.SuggestionsMinimumDistance = 2
 	root.SetVersionTemplate(build.Line() + "\n")
 	root.SetOut(c.Out)
 	root.SetErr(c.Errs)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{plainFlag(err)} })
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if cmd == root && len(given) > 0 && !strings.HasPrefix(given[0], "-") { // the flag is of a command that there is not
+			return unknownCommand(root, given[0])
+		}
+		return &usageError{plainFlag(err)}
+	})
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "print data as JSON")
 	return root
-}
-
-// proposals returns the commands that may have been meant: those that other
-// programs call so, else those with a similar name.
-func proposals(root *cobra.Command, typed string) (names []string) {
-	for _, cmd := range root.Commands() {
-		if slices.Contains(cmd.SuggestFor, typed) {
-			names = append(names, cmd.Name())
-		}
-	}
-	if len(names) == 0 {
-		names = root.SuggestionsFor(typed)
-	}
-	return names
 }
 
 // prepare finds the directories and loads the settings. It makes nothing. It

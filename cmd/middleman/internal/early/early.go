@@ -11,7 +11,7 @@ import (
 // Go initialises packages in the order of their import paths, as far as their imports
 // allow. What this one imports comes first, and hardly anything else does.
 func init() {
-	if stamp.Version == "" || len(os.Args) != 2 || os.Args[1] != "version" && os.Args[1] != "--version" {
+	if stamp.Version == "" || len(os.Args) != 2 || os.Args[1] != "version" && os.Args[1] != "--version" && os.Args[1] != "-V" {
 		return
 	}
 	if _, err := os.Stdout.WriteString(stamp.Line(stamp.Version) + "\n"); err != nil {
