@@ -440,7 +440,7 @@ func (a *attachment) Close() error { return a.c.close() }
 
 func terminalExit(e wire.Exit) terminal.Exit {
 	return terminal.Exit{
-		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
+		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName, Stopped: e.Stopped,
 		Offset: e.Offset, Time: e.Time, Size: terminal.Size(e.Size), Title: e.Title,
 	}
 }

@@ -124,6 +124,9 @@ type Exit struct {
 	Signal int `json:"signal,omitempty"`
 	// SignalName is its name such as "SIGKILL", or "".
 	SignalName string `json:"signal_name,omitempty"`
+	// Stopped is set if the program ended after somebody had asked for its end: with
+	// Stop, or by removing its session. An older owner does not set it.
+	Stopped bool `json:"stopped,omitempty"`
 	// Offset is the number of output bytes in all.
 	Offset uint64 `json:"offset"`
 	// Time is when the program was reaped.

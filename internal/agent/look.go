@@ -41,7 +41,7 @@ func Ended(exit *terminal.Exit) Evidence {
 	if exit == nil {
 		return Evidence{Ended: true, Gone: true}
 	}
-	return Evidence{Ended: true, Code: exit.Code, Signal: exit.SignalName, Title: exit.Title}
+	return Evidence{Ended: true, Stopped: exit.Stopped, Code: exit.Code, Signal: exit.SignalName, Title: exit.Title}
 }
 
 // Tell makes the report of a session from the evidence, and from what its tracker

@@ -13,9 +13,10 @@ import (
 type Evidence struct {
 	// Ended is set if the program has ended. Code is its exit code then, and Gone
 	// is set if that is not known.
-	Ended, Gone bool
-	Code        int
-	Signal      string // the signal that ended it, "" for none
+	// Stopped is set if that was after somebody had asked for its end.
+	Ended, Gone, Stopped bool
+	Code                 int
+	Signal               string // the signal that ended it, "" for none
 	// Title is the terminal's title, and Screen the rows of its present screen,
 	// the top one first. Scrollback is no evidence: what was true when it was
 	// printed need not be true now.
@@ -144,10 +145,10 @@ func (p Profile) Judge(e Evidence) Status {
 	switch {
 	case e.Ended && e.Gone:
 		return Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: high}
-	case e.Ended && e.Signal != "":
-		return end(Failed, "ended by "+e.Signal)
-	case e.Ended && e.Code != 0:
-		return end(Failed, fmt.Sprintf("exit code %d", e.Code))
+	case e.Ended && e.Stopped:
+		return end(Stopped, e.failure())
+	case e.Ended && e.failure() != "":
+		return end(Failed, e.failure())
 	case e.Ended:
 		return end(Done, "")
 	}
@@ -165,6 +166,17 @@ func (p Profile) Judge(e Evidence) Status {
 		}
 	}
 	return Status{State: Unknown, Reason: p.silence()}
+}
+
+// failure says how a program ended, "" if it has exited with 0.
+func (e Evidence) failure() string {
+	switch {
+	case e.Signal != "":
+		return "ended by " + e.Signal
+	case e.Code != 0:
+		return fmt.Sprintf("exit code %d", e.Code)
+	}
+	return ""
 }
 
 // silence says why nothing is known of a program that runs.

@@ -12,6 +12,7 @@ const (
 	Idle    State = "idle"    // its turn is over: for the next prompt
 	Done    State = "done"    // the program has exited with 0
 	Failed  State = "failed"  // it has exited otherwise, or was killed
+	Stopped State = "stopped" // it has ended, however, after somebody asked for that
 	Lost    State = "lost"    // it is gone, and nobody knows how
 	Unknown State = "unknown" // nothing that is known of it matches: never a guess
 )
@@ -44,7 +45,7 @@ const (
 
 // Status is what an agent does, and why that is believed.
 type Status struct {
-	State      State     `json:"state" enum:"working,waiting,idle,done,failed,lost,unknown"`
+	State      State     `json:"state" enum:"working,waiting,idle,done,failed,stopped,lost,unknown"`
 	Kind       Kind      `json:"kind,omitempty" enum:"permission,question,login,rate limit,background" doc:"What it waits for; background, if idle: its turn is over, and work that it has started runs"`
 	Source     string    `json:"source,omitempty" enum:"exit,title,screen,hook" doc:"What decided; unset if the state is unknown"`
 	Rule       string    `json:"rule,omitempty" doc:"The rule, or the event of the hook, that decided"`
@@ -65,7 +66,9 @@ func (s Status) Text() string {
 }
 
 // Ended reports whether the program runs no more.
-func (s Status) Ended() bool { return s.State == Done || s.State == Failed || s.State == Lost }
+func (s Status) Ended() bool {
+	return s.State == Done || s.State == Failed || s.State == Stopped || s.State == Lost
+}
 
 // same reports whether two statuses differ at most in why they are believed.
 func (s Status) same(other Status) bool { return s.State == other.State && s.Kind == other.Kind }

@@ -47,6 +47,9 @@ func TestJudge(t *testing.T) {
 	}{
 		{"exit 0", "claude", Evidence{Ended: true, Title: "⠂ Work"}, Done, FromExit, "exit"},
 		{"exit 3", "claude", Evidence{Ended: true, Code: 3}, Failed, FromExit, "exit"},
+		{"stopped", "claude", Evidence{Ended: true, Stopped: true, Code: -1, Signal: "SIGHUP"}, Stopped, FromExit, "exit"},
+		{"stopped, and exited with 1", "claude", Evidence{Ended: true, Stopped: true, Code: 1}, Stopped, FromExit, "exit"},
+		{"stopped, and exited with 0", "claude", Evidence{Ended: true, Stopped: true}, Stopped, FromExit, "exit"},
 		{"killed", "codex", Evidence{Ended: true, Code: -1, Signal: "SIGKILL"}, Failed, FromExit, "exit"},
 		{"lost", "codex", Evidence{Ended: true, Gone: true}, Lost, FromExit, "no exit"},
 		{"ended in a dialog", "claude", Evidence{Ended: true, Screen: rows(claudeDialog)}, Done, FromExit, "exit"},

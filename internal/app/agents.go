@@ -212,7 +212,8 @@ func (s *App) judge(ctx context.Context, row store.Session, k *tracked, change f
 	s.publishSession(ctx, row.ID)
 }
 
-// stopSignals are those by which a stop asks a program to end.
+// stopSignals are those by which a stop asks a program to end, and with which one that
+// a user has stopped in another way ends, such as by tmux.
 var stopSignals = []string{"SIGHUP", "SIGTERM"}
 
 // endAgent ends the tracking of a session that has ended. The caller publishes
@@ -233,7 +234,7 @@ func (s *App) endAgent(ctx context.Context, id string, e agent.Evidence) {
 	}
 	// A command that is no agent's is not told of, nor an end that somebody sees or
 	// has asked for.
-	if before.State == "" && row.Profile == "" || k != nil && k.attached.Load() || slices.Contains(stopSignals, e.Signal) {
+	if before.State == "" && row.Profile == "" || k != nil && k.attached.Load() || e.Stopped || slices.Contains(stopSignals, e.Signal) {
 		s.notices.Forget(id)
 		return
 	}

@@ -345,7 +345,7 @@ func (s *App) awaitIdle(ctx context.Context, id string, answer bool, limit time.
 			return nil
 		case now.State == agent.Waiting:
 			return fmt.Errorf("%w: it is %s, which the text would answer; answer it first, or pass --answer", agent.ErrDialog, now.Text())
-		case now.State == agent.Done || now.State == agent.Failed || now.State == agent.Lost:
+		case now.Ended():
 			return fmt.Errorf("%w: its program is %s", terminal.ErrEnded, now.Text())
 		}
 		select {

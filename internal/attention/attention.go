@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"time"
 
@@ -66,10 +67,15 @@ func State(s api.Session) string {
 		return s.Agent.Text()
 	case s.Exit == nil:
 		return string(s.State)
-	case s.Exit.Signal != 0:
-		return fmt.Sprintf("%s (%s)", s.State, s.Exit.SignalName)
 	}
-	return fmt.Sprintf("%s (%d)", s.State, s.Exit.Code)
+	state, how := string(s.State), strconv.Itoa(s.Exit.Code)
+	if s.Exit.Stopped {
+		state = string(agent.Stopped)
+	}
+	if s.Exit.Signal != 0 {
+		how = s.Exit.SignalName
+	}
+	return state + " (" + how + ")"
 }
 
 // JudgeEmpty is Judge for a workspace that has no session.

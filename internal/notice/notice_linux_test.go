@@ -63,6 +63,8 @@ func TestNotices(t *testing.T) {
 		{"it was idle when it was found", []change{{0, "a", agent.Idle, "", ""}}, "", nil},
 		{"work goes on in the background", []change{{0, "a", agent.Working, "", ""}, {far, "a", agent.Idle, "", agent.Background}, {far, "a", agent.Idle, "", ""}}, "", []string{"done a"}},
 		{"it fails", []change{{0, "a", agent.Failed, "exit code 1", ""}}, "", []string{"failed a"}},
+		{"it is stopped", []change{{0, "a", agent.Stopped, "ended by SIGKILL", ""}}, "", nil},
+		{"it is stopped while it waits", []change{{0, "a", agent.Waiting, "x", ""}, {0, "a", agent.Stopped, "exit code 1", ""}}, "", nil},
 		{"it is lost", []change{{0, "a", agent.Lost, "", ""}}, "", []string{"failed a"}},
 		{"it works and exits", []change{{0, "a", agent.Working, "", ""}, {far, "a", agent.Done, "", ""}}, "", []string{"done a"}},
 		{"it is done and its user ends it", []change{{0, "a", agent.Working, "", ""}, {far, "a", agent.Idle, "", ""}, {far, "a", agent.Done, "", ""}}, "", []string{"done a"}},

@@ -247,10 +247,19 @@ func (v *viewer) answerStop(q *wire.Request) (result wire.StopResult, err error)
 	if args.GraceMillis != nil {
 		grace = time.Duration(*args.GraceMillis) * time.Millisecond
 	}
+	v.owner.noteStop()
 	if result.Left, err = v.owner.stop(grace); err == nil {
 		v.owner.acknowledge()
 	}
 	return result, err
+}
+
+// noteStop records that a client asks for the end of a program that runs: how it ends
+// then is no failure. The owner stops a program by itself too; see endGone.
+func (o *owner) noteStop() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.stopAsked = o.stopAsked || o.phase == phaseRunning || o.phase == phaseStopping
 }
 
 // waitExit waits until the exit is recorded or the connection ends.

@@ -40,7 +40,7 @@ func (o *owner) finish(status waitStatus) {
 		o.screenMoved.Wait()
 	}
 	exit := exitOf(status)
-	exit.Offset, exit.Size, exit.Title = o.recent.head, o.size, o.title
+	exit.Offset, exit.Size, exit.Title, exit.Stopped = o.recent.head, o.size, o.title, o.stopAsked
 	o.mu.Unlock()
 
 	// If the record cannot be written, the exit is a fact nevertheless: clients
@@ -150,7 +150,7 @@ func exitOf(status waitStatus) terminal.Exit {
 // permanent, those of package terminal are not.
 func wireExit(e terminal.Exit) wire.Exit {
 	return wire.Exit{
-		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName,
+		Code: e.Code, Signal: e.Signal, SignalName: e.SignalName, Stopped: e.Stopped,
 		Offset: e.Offset, Time: e.Time, Size: wire.Size(e.Size), Title: e.Title,
 	}
 }

@@ -92,6 +92,7 @@ type owner struct {
 	sizes       []sizeChange // sizes that the screen has not reached yet
 	answers     [][]byte     // the screen's replies to queries, not yet typed; see answer
 	reading     bool         // readPTY runs
+	stopAsked   bool         // a client asked for the program's end before that came
 	keyed       bool         // a stop has typed the stop keys, or was about to
 	deciding    int          // how many calls of typeIf may publish output
 	printed     time.Time    // when output came last

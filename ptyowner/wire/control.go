@@ -243,6 +243,7 @@ type Exit struct {
 	Code       int       `json:"code"`
 	Signal     int       `json:"signal,omitempty"`
 	SignalName string    `json:"signal_name,omitempty"`
+	Stopped    bool      `json:"stopped,omitempty"` // a client had asked for the end
 	Offset     uint64    `json:"offset"`
 	Time       time.Time `json:"time"`
 	Size       Size      `json:"size"`

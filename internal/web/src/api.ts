@@ -14,6 +14,8 @@ export interface Exit {
   code: number
   signal?: number
   signal_name?: string
+  /** It ended after somebody had asked for that. */
+  stopped?: boolean
   offset: number
   time: string
 }
@@ -99,7 +101,7 @@ export interface Sandbox {
 }
 
 export interface Agent {
-  state: 'working' | 'waiting' | 'idle' | 'done' | 'failed' | 'lost' | 'unknown'
+  state: 'working' | 'waiting' | 'idle' | 'done' | 'failed' | 'stopped' | 'lost' | 'unknown'
   /** What it waits for; background, if idle: work that it has started runs. */
   kind?: 'permission' | 'question' | 'login' | 'rate limit' | 'background'
   reason?: string

@@ -70,7 +70,7 @@ function newsOf(before: Session, now: Session): string {
 /** An end is news, unless it is what a stop asks for. */
 function endOf(s: Session): string {
   if (s.state === 'lost') return 'Lost: its owner died without an exit record'
-  if (!s.exit || ['SIGHUP', 'SIGTERM', 'SIGINT'].includes(s.exit.signal_name ?? '')) return ''
+  if (!s.exit || s.exit.stopped || ['SIGHUP', 'SIGTERM', 'SIGINT'].includes(s.exit.signal_name ?? '')) return ''
   return exitWords(s.exit)
 }
 

@@ -3,6 +3,7 @@
 import type { Denial, Exit, Sandbox, Session, SessionBundle, Writer } from './api'
 
 export function exitWords(exit: Exit): string {
+  if (exit.stopped) return `Stopped (${exit.signal_name || exit.code})`
   if (exit.signal) return `Ended by ${exit.signal_name || `signal ${exit.signal}`}`
   return `Exited with code ${exit.code}`
 }
@@ -50,12 +51,12 @@ export function ago(time?: string): string {
   return s < 60 ? 'now' : s < 3600 ? `${Math.floor(s / 60)} min` : s < 86400 ? `${Math.floor(s / 3600)} h` : `${Math.floor(s / 86400)} d`
 }
 
-/** The signals that ask a program to end; it was stopped and did not crash. */
+/** The signals that ask a program to end: an owner of before 'stopped' says no more of a stop. */
 const asks = new Set([1, 2, 15])
 
 /** A word for the colour of a session's dot. */
 export function tone(s: Session): string {
-  if (s.state === 'exited') return s.exit && (s.exit.signal ? !asks.has(s.exit.signal) : s.exit.code !== 0) ? 'bad' : 'done'
+  if (s.state === 'exited') return s.exit && !s.exit.stopped && (s.exit.signal ? !asks.has(s.exit.signal) : s.exit.code !== 0) ? 'bad' : 'done'
   if (s.state === 'failed' || s.state === 'lost') return 'bad'
   if (s.state === 'unreachable') return 'unknown'
   if (needsYou(s)) return 'needs'
