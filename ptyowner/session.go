@@ -240,7 +240,7 @@ func (s *session) capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	if !asked {
 		return s.captureFromDisk(ctx, l, o)
 	}
-	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data, Hash: w.Hash}, nil
+	return terminal.Capture{Offset: w.Offset, Size: terminal.Size(w.Size), Title: w.Title, Data: data, Hash: w.Hash, Steady: w.Steady}, nil
 }
 
 func (s *session) captureFromDisk(ctx context.Context, l look, o terminal.CaptureOptions) (c terminal.Capture, err error) {

@@ -332,7 +332,7 @@ const MaxExpected = 32 << 10
 type Expect struct {
 	// Offset: nothing was printed from this offset on.
 	Offset *uint64
-	// Hash: the text of Rows has this hash, as Capture has it.
+	// Hash: the text of Rows has this hash, as Capture has it in Hash or in Steady.
 	Hash string
 	Rows Rows
 	// Idle: nothing was printed for so long.
@@ -378,6 +378,10 @@ type Capture struct {
 	// SHA-256 of what FormatText has of them, in hexadecimal. It is "" of an
 	// owner that does not know it.
 	Hash string
+	// Steady is the hash of the same text without what moves by itself: times of day,
+	// seconds that something has taken, and spinners. It is "" of an owner that does
+	// not know it.
+	Steady string
 	// Note says why the screen of an earlier offset may differ from what was
 	// shown then, such as output that is missing before it; "" where it does not.
 	Note string

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -115,7 +116,7 @@ func (p Profile) Send(ctx context.Context, s terminal.Session, in Prompt) (offse
 			if err := p.allows(seen, in.Answer); err != nil {
 				return 0, err
 			}
-			expect.Hash = seen.hash
+			expect.Hash = seen.hashFor(in.Answer)
 		}
 		at, err := paste(ctx, s, text, seen, expect)
 		switch {
@@ -190,7 +191,7 @@ func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was
 		if err != nil {
 			return 0, &NotSubmittedError{err.Error(), err}
 		}
-		expect := terminal.Expect{Hash: now.hash, Held: true}
+		expect := terminal.Expect{Hash: now.hashFor(was.answer), Held: true}
 		if now.Offset == was.at {
 			expect = terminal.Expect{Offset: &was.at, Held: true} // it shows nothing of what is typed
 		} else if row := newRow(was.seen.rows(), now.rows(), was.text); row != "" {
@@ -230,6 +231,7 @@ func awaitEcho(ctx context.Context, s terminal.Session, at uint64) {
 type screen struct {
 	Offset uint64
 	hash   string
+	steady string
 	Title  string
 	Modes  []string
 	Lines  []struct{ Runs []struct{ Text string } }
@@ -244,8 +246,17 @@ func look(ctx context.Context, s terminal.Session) (v screen, err error) {
 	if err := json.Unmarshal(shot.Data, &v); err != nil {
 		return v, fmt.Errorf("read the screen: %w", err)
 	}
-	v.Offset, v.hash, v.Title = shot.Offset, shot.Hash, shot.Title
+	v.Offset, v.hash, v.steady, v.Title = shot.Offset, shot.Hash, cmp.Or(shot.Steady, shot.Hash), shot.Title
 	return v, nil
+}
+
+// hashFor returns the hash that the screen must still have. Clocks and spinners do not
+// matter, unless the text may be an answer: a time may be what a dialog asks about.
+func (v screen) hashFor(answer bool) string {
+	if answer {
+		return v.hash
+	}
+	return v.steady
 }
 
 // rows returns the text of the rows.

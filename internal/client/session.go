@@ -186,7 +186,8 @@ func (s *session) capture(ctx context.Context, query url.Values) (c terminal.Cap
 		}
 		*to = uint16(n)
 	}
-	c.Hash, c.Note = resp.Header.Get("Middleman-Hash"), resp.Header.Get("Middleman-Note")
+	c.Hash, c.Steady = resp.Header.Get("Middleman-Hash"), resp.Header.Get("Middleman-Steady")
+	c.Note = resp.Header.Get("Middleman-Note")
 	c.Data, err = io.ReadAll(io.LimitReader(resp.Body, maxCapture+1))
 	if err == nil && len(c.Data) > maxCapture {
 		err = fmt.Errorf("the screen has more than %d bytes", maxCapture)

@@ -88,6 +88,7 @@ type captureOut struct {
 	Cols        uint16 `header:"Middleman-Cols"`
 	Rows        uint16 `header:"Middleman-Rows"`
 	Hash        string `header:"Middleman-Hash" doc:"The hash of the text of the screen, or of the rows; unset for a session of an earlier build"`
+	Steady      string `header:"Middleman-Steady" doc:"The hash of the same text without clocks and spinners, which expect takes too; unset for a session of an earlier build"`
 	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset if it does not"`
 	Body        []byte
 }
@@ -201,7 +202,7 @@ func (s *Server) getCapture(ctx context.Context, in *captureIn) (*captureOut, er
 	if in.Format == string(terminal.FormatJSON) {
 		contentType = "application/json"
 	}
-	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Hash: c.Hash, Note: c.Note, Body: c.Data}, nil
+	return &captureOut{ContentType: contentType, Offset: c.Offset, Cols: c.Size.Cols, Rows: c.Size.Rows, Hash: c.Hash, Steady: c.Steady, Note: c.Note, Body: c.Data}, nil
 }
 
 // moment parses the parameter at, and returns its offset; for a time, the session

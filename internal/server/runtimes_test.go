@@ -76,7 +76,7 @@ func TestNothingOfARuntimesErrorsGetsOut(t *testing.T) {
 	token := "Bearer " + r.token(store.ScopeFull, "", time.Hour)
 	problem := fmt.Sprintf(`"title":"%[1]s","detail":"open %[1]s: %[2]s at %[3]s","type":"%[3]s","instance":"%[2]s"`, plantedPath, plantedToken, f.URL)
 	header := func(w http.ResponseWriter) {
-		for _, name := range []string{"Middleman-Note", "Middleman-Hash", "Middleman-Offset", "Location", "WWW-Authenticate", "Set-Cookie", "X-Endpoint", "Server"} {
+		for _, name := range []string{"Middleman-Note", "Middleman-Hash", "Middleman-Steady", "Middleman-Offset", "Location", "WWW-Authenticate", "Set-Cookie", "X-Endpoint", "Server"} {
 			w.Header().Set(name, plantedPath+plantedToken)
 		}
 	}

@@ -202,7 +202,7 @@ func (v *viewer) answer(q *wire.Request) (result any, part []byte, err error) {
 		}
 		c, err := o.screen.capture(terminal.CaptureOptions{
 			Format: terminal.CaptureFormat(args.Format), Scrollback: args.Scrollback, Rows: terminalRows(args.Rows)})
-		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title, Hash: c.Hash}, c.Data, err
+		return wire.Capture{Offset: c.Offset, Size: wire.Size(c.Size), Title: c.Title, Hash: c.Hash, Steady: c.Steady}, c.Data, err
 	case wire.VerbInput:
 		result, err := v.answerInput(q)
 		return result, nil, err

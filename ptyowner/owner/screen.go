@@ -272,7 +272,7 @@ func (s *screen) capture(options terminal.CaptureOptions) (c terminal.Capture, e
 		cols, rows := t.Size()
 		c.Size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
 		c.Title = t.Title()
-		c.Hash = recording.Hash(t, options.Rows)
+		c.Hash, c.Steady = recording.Hash(t, options.Rows), recording.Steady(t, options.Rows)
 		c.Data, err = recording.Render(t, options)
 	})
 	return c, err

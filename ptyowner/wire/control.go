@@ -167,8 +167,11 @@ type Capture struct {
 	Offset uint64 `json:"offset"`
 	Size   Size   `json:"size"`
 	Title  string `json:"title,omitempty"`
-	// Hash is that of the rows' text, with FeatureExpect.
-	Hash string `json:"hash,omitempty"`
+	// Hash is that of the rows' text, with FeatureExpect, and Steady that of the
+	// text without clocks and spinners. An owner that tells Steady takes either as
+	// Expect.Hash.
+	Hash   string `json:"hash,omitempty"`
+	Steady string `json:"steady,omitempty"`
 }
 
 // StopArgs holds the grace: how long the processes have to end before SIGKILL.

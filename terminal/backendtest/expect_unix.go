@@ -124,6 +124,28 @@ func testExpectRows(f *fixture) {
 	}
 }
 
+// testExpectSteady: a clock that ticks all the time never refuses what was typed at the
+// words beside it, and other words always do.
+func testExpectSteady(f *fixture) {
+	s := f.sh(`stty -echo; printf '\033[3;1Hdelete 3 files?'
+		(i=10; while sleep 0.002; do i=$((i % 50 + 11)); printf '\0337\033[20;5H12:00:%d\0338' $i; done) & read x
+		printf '\033[3;1Hdelete 300 files?'; read x; kill $!`)
+	f.printed(s, "12:00:")
+	seen := f.screen(s, terminal.Rows{})
+	if seen.Steady == "" || seen.Steady == seen.Hash {
+		f.Fatalf("with a clock on it: steady hash %q, hash %q", seen.Steady, seen.Hash)
+	}
+	if !f.types(s, "\r", terminal.Expect{Hash: seen.Steady}) {
+		f.Error("refused, where only a clock has moved")
+	}
+	f.printed(s, "300")
+	if f.types(s, "refused\r", terminal.Expect{Hash: seen.Steady}) {
+		f.Error("typed at other words")
+	}
+	f.ok(s.Input(f.ctx, []byte("\r")))
+	f.ended(s)
+}
+
 // testExpectIdle: nothing is typed until nothing was printed for so long.
 func testExpectIdle(f *fixture) {
 	s := f.sh(`stty -echo; echo READY; (while sleep 0.005; do printf .; done) & read x; kill $!; wait; read y; echo got $y`)

@@ -81,6 +81,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"follow", testFollow},
 		{"input that expects a screen", testExpect},
 		{"input that expects rows", testExpectRows},
+		{"input that expects what does not move", testExpectSteady},
 		{"input that expects quiet", testExpectIdle},
 		{"input that is not read", testExpectNotRead},
 		{"input while a dialog appears", testExpectDialog},

@@ -33,6 +33,14 @@ func Render(t *vt.Terminal, o terminal.CaptureOptions) ([]byte, error) {
 
 // Hash returns the hash of the text of rows, as terminal.Capture has it.
 func Hash(t *vt.Terminal, rows terminal.Rows) string {
-	sum := sha256.Sum256([]byte(t.Text(vt.TextOptions{Top: rows.First, Bottom: rows.Last})))
+	return hashOf(textOf(t, rows))
+}
+
+func textOf(t *vt.Terminal, rows terminal.Rows) string {
+	return t.Text(vt.TextOptions{Top: rows.First, Bottom: rows.Last})
+}
+
+func hashOf(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:terminal.HashBytes])
 }

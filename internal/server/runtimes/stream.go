@@ -79,7 +79,7 @@ func (rs *routes) forwardCapture(w http.ResponseWriter, r *http.Request, remote 
 		return
 	}
 	passHeader(w, resp, numberForm(), "Middleman-Offset", "Middleman-Cols", "Middleman-Rows")
-	passHeader(w, resp, hashForm(), "Middleman-Hash")
+	passHeader(w, resp, hashForm(), "Middleman-Hash", "Middleman-Steady")
 	if resp.Header.Get("Middleman-Note") != "" {
 		w.Header().Set("Middleman-Note", "it may differ from what was shown then, because output before it is missing")
 	}

@@ -11,7 +11,6 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/viewer"
-	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/plaintext"
@@ -94,16 +93,16 @@ func (p *peek) send(d *dashboard, key string) tea.Cmd {
 	s, seen, text := p.row.session, p.seen, p.reply.text()
 	if key != "" && seen.hash != "" && d.isPrompt(s) {
 		return func() tea.Msg {
-			return typed{p, d.reply(s, seen, func(now *screen) error { return d.prompt(s, text, now.hash) })}
+			return typed{p, d.reply(s, seen, func(now *screen) error { return d.prompt(s, text, now.hashFor(s)) })}
 		}
 	}
 	return func() tea.Msg {
-		return typed{p, d.reply(s, seen, func(now *screen) error { return d.typeAt(s, text+key, now.expect()) })}
+		return typed{p, d.reply(s, seen, func(now *screen) error { return d.typeAt(s, text+key, now.expect(s)) })}
 	}
 }
 
 // replyTime is for how long a reply is tried again at a screen that has changed where
-// that does not matter: a clock may tick between the look and the typing.
+// that does not matter, if its owner does not tell that apart by itself (screen.steady).
 const replyTime = 3 * time.Second
 
 // reply sends by send, which compares the session's screen with the one that it gets:
@@ -122,14 +121,6 @@ func (d *dashboard) reply(s api.Session, seen *screen, send func(*screen) error)
 		}
 		now = &next
 	}
-}
-
-// expect is what must hold for a reply to this screen.
-func (s *screen) expect() terminal.Expect {
-	if s.hash == "" {
-		return terminal.Expect{Offset: &s.offset}
-	}
-	return terminal.Expect{Hash: s.hash}
 }
 
 // typeAt types at a session if it shows what is expected.
@@ -161,7 +152,7 @@ func (d *dashboard) prompt(s api.Session, text, hash string) error {
 // isPrompt reports whether a reply to a session is the next prompt of an agent, and
 // not the answer to a dialog, or text for another program.
 func (d *dashboard) isPrompt(s api.Session) bool {
-	return d.server && s.Agent != nil && s.Agent.State != agent.Waiting
+	return d.server && s.Agent != nil && !waits(s)
 }
 
 // lookAt returns what a session shows now.

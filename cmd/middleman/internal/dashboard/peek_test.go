@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
 	"middleman/terminal"
 	"middleman/terminal/vt"
 )
@@ -40,7 +41,7 @@ func TestPeekExpectsWhatIsDrawn(t *testing.T) {
 	if text := drawnBy(p, d); !strings.Contains(text, "first") || strings.Contains(text, "second") || !strings.Contains(text, "printed more since") {
 		t.Errorf("after a newer screen has come:\n%s", text)
 	}
-	if e := p.seen.expect(); e.Hash != "h1" {
+	if e := p.seen.expect(api.Session{}); e.Hash != "h1" {
 		t.Errorf("a reply expects %+v", e)
 	}
 	p.take(d, fmt.Errorf("type: %w", terminal.ErrChanged))
@@ -48,7 +49,7 @@ func TestPeekExpectsWhatIsDrawn(t *testing.T) {
 		t.Errorf("after a refusal:\n%s", text)
 	}
 	p.takeAgain(screenOf("third", "", 20))
-	if e := p.seen.expect(); e.Hash != "" || e.Offset == nil || *e.Offset != 20 || !strings.Contains(drawnBy(p, d), "third") {
+	if e := p.seen.expect(api.Session{}); e.Hash != "" || e.Offset == nil || *e.Offset != 20 || !strings.Contains(drawnBy(p, d), "third") {
 		t.Errorf("an owner that has no hash: %+v\n%s", e, drawnBy(p, d))
 	}
 	p.see(screenOf("third", "", 21))

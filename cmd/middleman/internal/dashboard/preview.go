@@ -33,6 +33,7 @@ type screen struct {
 	id     string
 	number int // of the preview that it belongs to
 	hash   string
+	steady string // the hash without clocks and spinners, "" if that is not known
 	offset uint64
 	vt     *vt.Terminal
 	used   int // rows down to the last one that is not blank
@@ -59,7 +60,7 @@ func look(ctx context.Context, t catalog.Target) (screen, error) {
 		return screen{}, err
 	}
 	cols, rows := vt.ClampSize(int(shot.Size.Cols), int(shot.Size.Rows))
-	s := screen{id: target(t.Shown.Runtime, t.Shown.ID), hash: shot.Hash, offset: shot.Offset, vt: vt.New(vt.Options{Cols: cols, Rows: rows})}
+	s := screen{id: target(t.Shown.Runtime, t.Shown.ID), hash: shot.Hash, steady: shot.Steady, offset: shot.Offset, vt: vt.New(vt.Options{Cols: cols, Rows: rows})}
 	text := bytes.TrimRight(shot.Data, "\n")
 	s.vt.Write(bytes.ReplaceAll(text, []byte("\n"), []byte("\r\n")))
 	s.used = strings.Count(strings.TrimRight(s.vt.Text(vt.TextOptions{}), " \n"), "\n") + 1

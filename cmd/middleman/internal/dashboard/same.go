@@ -1,19 +1,13 @@
 package dashboard
 
 import (
-	"regexp"
-	"sync"
+	"cmp"
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
-	"middleman/terminal/vt"
+	"middleman/terminal"
+	"middleman/terminal/recording"
 )
-
-// moving matches what changes on a screen by itself: the time of day, the seconds that
-// something has taken, and the signs of spinners.
-var moving = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\b\d{1,2}:\d\d(:\d\d)?\b|\b(\d+m ?)?\d+(\.\d+)?s\b|[\x{2800}-\x{28FF}\x{2722}-\x{274B}]`)
-})
 
 // shows reports whether a newer screen of a session asks of the user what s does: it has
 // the same text, but for clocks and spinners. If the session is known to wait for an
@@ -25,13 +19,27 @@ func (s *screen) shows(newer *screen, of api.Session) bool {
 		return s.hash == newer.hash && s.offset == newer.offset
 	case s.hash == newer.hash:
 		return true
-	case of.Agent != nil && of.Agent.State == agent.Waiting:
+	case waits(of):
 		return false
 	}
-	return s.steady() == newer.steady()
+	return recording.SteadyText(s.vt, terminal.Rows{}) == recording.SteadyText(newer.vt, terminal.Rows{})
 }
 
-// steady returns the text of the screen without what moves by itself.
-func (s *screen) steady() string {
-	return moving().ReplaceAllLiteralString(s.vt.Text(vt.TextOptions{}), "*")
+func waits(s api.Session) bool { return s.Agent != nil && s.Agent.State == agent.Waiting }
+
+// hashFor returns the hash that the session must still show for a reply to this screen:
+// as shows has it, and compared in the session's owner.
+func (s *screen) hashFor(of api.Session) string {
+	if waits(of) {
+		return s.hash
+	}
+	return cmp.Or(s.steady, s.hash)
+}
+
+// expect is what must hold for a reply to this screen.
+func (s *screen) expect(of api.Session) terminal.Expect {
+	if s.hash == "" {
+		return terminal.Expect{Offset: &s.offset}
+	}
+	return terminal.Expect{Hash: s.hashFor(of)}
 }

@@ -49,3 +49,16 @@ func TestReplyIsSentOnce(t *testing.T) {
 		}
 	}
 }
+
+// A clock does not count for a reply, unless the session waits for an answer.
+func TestHashFor(t *testing.T) {
+	s := screenOf("12:59 ready?", "h1", 5)
+	if got := s.hashFor(api.Session{}); got != "h1" {
+		t.Errorf("of an owner that tells no steady hash: %q", got)
+	}
+	s.steady = "s1"
+	asks := api.Session{Agent: &agent.Status{State: agent.Waiting}}
+	if free, asked := s.hashFor(api.Session{}), s.hashFor(asks); free != "s1" || asked != "h1" {
+		t.Errorf("a reply expects %q, an answer %q", free, asked)
+	}
+}

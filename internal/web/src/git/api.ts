@@ -190,11 +190,12 @@ export const importWorktrees = (directory: string, dryRun: boolean) =>
 export const importSandbox = (id: string) =>
   request<{ branch?: string; commits: number; kept?: string[]; problem?: string }>('POST', of(id, '/sandbox/import'), {})
 
-/** The screen of a session, and the hash that a text is sent by. */
+/** The screen of a session, and the hash that a text is sent by: clocks and spinners do not count. */
 export async function readScreen(session: string): Promise<{ text: string; hash: string }> {
   return withAccess(async (token) => {
     const response = await send('GET', `/sessions/${session}/capture`, bearer({}, token))
-    return { text: await response.text(), hash: response.headers.get('Middleman-Hash') ?? '' }
+    const hash = response.headers.get('Middleman-Steady') || response.headers.get('Middleman-Hash') || ''
+    return { text: await response.text(), hash }
   })
 }
 
