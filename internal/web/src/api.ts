@@ -317,16 +317,30 @@ export const startSession = (workspace: string, body: NewSession) =>
 export const deleteSession = (id: string) => request<Session>('DELETE', `/sessions/${id}`)
 
 /**
- * Types a text and submits it. With an offset it does so if the program printed
- * nothing since, at a dialog too; without, if the server sees that none shows.
+ * What a session’s screen must still be for an answer to what was drawn up to an offset:
+ * its text, so that a title that moves does not matter; or no output since then, where
+ * the server cannot tell the text.
  */
-export const sendPrompt = (session: string, text: string, expect?: number) =>
-  request<{ offset: number }>('POST', `/sessions/${session}/prompt`, { text, ...(expect !== undefined && { expect: String(expect), answer: true }) })
+async function asDrawn(session: string, offset: number): Promise<string> {
+  const shown = await withAccess((token) => send('GET', `/sessions/${session}/capture?at=${offset}`, bearer({}, token))).catch(() => undefined)
+  return shown?.headers.get('Middleman-Hash') || String(offset)
+}
 
-/** Types keys, if the program printed nothing since the offset. */
-export const typeExpecting = (session: string, keys: string, expect: number) =>
-  withAccess((token) => send('POST', `/sessions/${session}/input?expect=${expect}`,
+/**
+ * Types a text and submits it. With an offset it does so if the screen is still the one
+ * of then, at a dialog too; without, if the server sees that none shows.
+ */
+export async function sendPrompt(session: string, text: string, seen?: number): Promise<void> {
+  const answer = seen === undefined ? {} : { expect: await asDrawn(session, seen), answer: true }
+  await request<{ offset: number }>('POST', `/sessions/${session}/prompt`, { text, ...answer })
+}
+
+/** Types keys, if the screen is still the one of an offset. */
+export async function typeExpecting(session: string, keys: string, seen: number): Promise<void> {
+  const expect = await asDrawn(session, seen)
+  await withAccess((token) => send('POST', `/sessions/${session}/input?expect=${expect}`,
     bearer({ body: keys, headers: { 'Content-Type': 'application/octet-stream' } }, token)))
+}
 
 export const getVersion = () => request<{ version?: string }>('GET', '/version')
 
