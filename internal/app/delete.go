@@ -8,6 +8,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
+	"middleman/internal/contain"
 	"middleman/internal/fault"
 	"middleman/internal/proc"
 	"middleman/internal/repoconfig"
@@ -202,15 +203,37 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 	}
 	if _, err := s.bring(ctx, w); err != nil {
 		d.unknown = fmt.Errorf("%w: what the sandbox of workspace %s holds: %w", workspace.ErrUnknown, d.label, err)
-	} else if s.ours(w) {
-		d.loss, err = s.Workspaces.Inspect(ctx, w)
-		if err != nil && (!errors.Is(err, workspace.ErrMissing) || errors.Is(err, workspace.ErrUnknown) && d.loss.Empty()) {
-			d.unknown = asUnknown(err)
-		}
 	}
-	rows, views, err := s.sessionsOf(ctx, w)
-	if err != nil {
+	if err := contain.Together(
+		func() error { d.inspectWork(ctx, s); return nil },
+		func() error { return d.inspectSessions(ctx, s) },
+	); err != nil {
 		return deletePlan{}, err
+	}
+	if s.ours(w) && len(d.running) == 0 {
+		d.inside = proc.Inside(w.Root, looking...)
+	}
+	return d, nil
+}
+
+// inspectWork finds what work would be lost, unless that is known to be unknown.
+func (d *deletePlan) inspectWork(ctx context.Context, s *App) {
+	if d.unknown != nil || !s.ours(d.workspace) {
+		return
+	}
+	var err error
+	d.loss, err = s.Workspaces.Inspect(ctx, d.workspace)
+	if err != nil && (!errors.Is(err, workspace.ErrMissing) || errors.Is(err, workspace.ErrUnknown) && d.loss.Empty()) {
+		d.unknown = asUnknown(err)
+	}
+}
+
+// inspectSessions finds the sessions, and which of them run or have left processes.
+// That looks at every process of the system, which takes as long as git does.
+func (d *deletePlan) inspectSessions(ctx context.Context, s *App) error {
+	rows, views, err := s.sessionsOf(ctx, d.workspace)
+	if err != nil {
+		return err
 	}
 	d.rows, d.quiet = rows, map[string]bool{}
 	for i, v := range views {
@@ -221,10 +244,7 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 			d.running = append(d.running, v)
 		}
 	}
-	if s.ours(w) && len(d.running) == 0 {
-		d.inside = proc.Inside(w.Root, looking...)
-	}
-	return d, nil
+	return nil
 }
 
 // looking are the programs by which the server itself looks into a workspace, for
