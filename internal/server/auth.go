@@ -66,6 +66,7 @@ func (s *Server) withCaller(next http.Handler) http.Handler {
 			return
 		}
 		defer done()
+		defer w.(*patientWriter).cutOff(ctx)() // withHeaders made it
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

@@ -51,7 +51,7 @@ type tcpConn struct {
 	net.Conn
 	conns *conns
 	once  sync.Once
-	timer *time.Timer // ends an unauthenticated one, nil for none
+	timer *time.Timer // ends an unauthenticated one, or one whose credential expires; nil for none
 	// conns.mu guards the fields below.
 	in      *list.List // conns.strangers or one of conns.known; nil once closed
 	place   *list.Element
@@ -80,12 +80,20 @@ func (c *conns) admit(conn net.Conn) net.Conn {
 	return t
 }
 
-// expire closes a connection whose caller has not authenticated.
+// expire closes a connection whose caller has not authenticated in time, or whose
+// credential has expired: one that is busy, once its request has ended.
 func (t *tcpConn) expire() {
 	t.conns.mu.Lock()
-	stranger := t.in == &t.conns.strangers
+	end := t.in == &t.conns.strangers
+	if t.in != nil && !end && !t.expires.IsZero() {
+		if left := time.Until(t.expires); left > 0 { // the clock was set back
+			t.timer.Reset(left)
+		} else {
+			t.over, end = true, !t.busy
+		}
+	}
 	t.conns.mu.Unlock()
-	if stranger {
+	if end {
 		_ = t.Close() // an error changes nothing
 	}
 }
@@ -107,6 +115,10 @@ func (t *tcpConn) prove(subject string, expires time.Time) {
 	}
 	t.subject, t.expires, t.in = subject, expires, c.known[subject]
 	t.place = t.in.PushBack(t)
+	t.timer = nil
+	if !expires.IsZero() {
+		t.timer = time.AfterFunc(time.Until(expires), t.expire)
+	}
 	c.count++
 	var out *tcpConn
 	if c.count > c.max {

@@ -1,8 +1,13 @@
 package server
 
 import (
+	"context"
+	"errors"
 	"net/http"
+	"sync/atomic"
 	"time"
+
+	"middleman/terminal/ws"
 )
 
 // policy lets the web client run its own script and nothing else. xterm.js sets
@@ -43,14 +48,49 @@ const writeTimeout = 30 * time.Second
 // days, and a client that reads nothing is disconnected.
 type patientWriter struct {
 	http.ResponseWriter
-	begun  bool // a part of the answer was written
-	status int  // the status sent, 0 before that
+	begun  bool        // a part of the answer was written
+	status int         // the status sent, 0 before that
+	over   atomic.Bool // no write waits any more
 }
 
 func (w *patientWriter) extend() {
 	w.begun = true
-	// A connection without deadlines gives an error; then a write may just block.
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(writeTimeout))
+	w.setDeadline(time.Now().Add(writeTimeout))
+	if w.over.Load() {
+		w.setDeadline(time.Unix(1, 0))
+	}
+}
+
+// setDeadline ignores the error of a connection without deadlines, where a write may just
+// block.
+func (w *patientWriter) setDeadline(at time.Time) {
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(at)
+}
+
+// lastWrite is how long an answer may still be written after its caller's credential has
+// ended.
+const lastWrite = time.Second
+
+// cutOff breaks the answer off if it is not complete soon after the caller's credential
+// has ended with ctx: that of a client which does not read. The caller calls stop when
+// the answer is complete.
+func (w *patientWriter) cutOff(ctx context.Context) (stop func()) {
+	complete := make(chan struct{})
+	forget := context.AfterFunc(ctx, func() {
+		if !errors.Is(context.Cause(ctx), ws.ErrUnauthorized) {
+			return
+		}
+		select {
+		case <-complete:
+		case <-time.After(lastWrite):
+			w.over.Store(true)
+			w.setDeadline(time.Unix(1, 0))
+		}
+	})
+	return func() {
+		forget()
+		close(complete)
+	}
 }
 
 func (w *patientWriter) Write(p []byte) (int, error) {

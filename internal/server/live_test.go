@@ -3,6 +3,10 @@ package server
 import (
 	"context"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -47,5 +51,38 @@ func TestCallsEndWithTheirSubject(t *testing.T) {
 	donePast()
 	if len(c.open) != 1 {
 		t.Errorf("open: %v", c.open)
+	}
+}
+
+// An answer to a client that does not read is broken off soon after the caller's
+// credential has ended, and not only when a write has blocked for long.
+func TestEndOfAnswerThatIsNotRead(t *testing.T) {
+	ctx, end := context.WithCancelCause(t.Context())
+	began, ended := make(chan struct{}), make(chan struct{})
+	srv := httptest.NewServer(withHeaders(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		defer close(ended)
+		defer w.(*patientWriter).cutOff(ctx)()
+		close(began)
+		for part := make([]byte, 64<<10); ; {
+			if _, err := w.Write(part); err != nil {
+				return
+			}
+		}
+	})))
+	defer srv.Close()
+	conn, err := net.Dial("tcp", srv.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n"); err != nil {
+		t.Fatal(err)
+	}
+	<-began
+	end(ws.ErrUnauthorized)
+	select {
+	case <-ended:
+	case <-time.After(writeTimeout * 2 / 3):
+		t.Error("the answer goes on")
 	}
 }

@@ -3,7 +3,6 @@
 package server_test
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"net"
@@ -11,8 +10,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"middleman/internal/api"
 	"middleman/internal/pinned"
@@ -291,54 +288,5 @@ func TestTokenMakesNoLongerOne(t *testing.T) {
 	}
 	if status := r.status("GET", "/workspaces", "Bearer "+everlasting); status != 200 {
 		t.Errorf("a refused rotation ended the secret: %d", status)
-	}
-}
-
-// Revoking, rotating and expiry end what a token has open.
-func TestTokenEndsWhatIsOpen(t *testing.T) {
-	r := newPlace(t).serve(t)
-	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
-	for name, end := range map[string]func(){
-		"revoke": func() { r.call("DELETE", "/tokens/revoke", nil) },
-		"rotate": func() { r.call("POST", "/tokens/rotate/rotate", nil) },
-		"expiry": func() {},
-	} {
-		t.Run(name, func(t *testing.T) {
-			in := api.NewToken{Name: name, Scope: "full"}
-			if name == "expiry" {
-				in.Life = "10s" // by when both are open, also on a slow machine
-			}
-			bearer := http.Header{"Authorization": {"Bearer " + get[api.CreatedToken](r, "POST", "/tokens", in).Secret}}
-			ctx, cancel := context.WithTimeout(t.Context(), patience)
-			defer cancel()
-			conn, resp, err := websocket.Dial(ctx, "ws://"+r.tcp+"/api/v1/sessions/"+id+"/terminal?mode=watch",
-				&websocket.DialOptions{HTTPHeader: bearer, HTTPClient: browser})
-			if err != nil {
-				t.Fatal(err, resp)
-			}
-			defer conn.CloseNow()
-			req := r.request("GET", "http://"+r.tcp+"/api/v1/events", nil).WithContext(ctx)
-			req.Header = bearer
-			events, err := browser.Do(req)
-			if err != nil || events.StatusCode != 200 {
-				t.Fatal(events.StatusCode, err)
-			}
-			defer events.Body.Close()
-			end()
-			for err == nil {
-				_, _, err = conn.Read(ctx)
-			}
-			if ctx.Err() != nil {
-				t.Error("the terminal stays open")
-			}
-			for lines := bufio.NewScanner(events.Body); lines.Scan(); {
-			}
-			if ctx.Err() != nil {
-				t.Error("the event stream stays open")
-			}
-			if status := r.status("GET", "/workspaces", bearer.Get("Authorization")); status != 401 {
-				t.Errorf("a new request: %d", status)
-			}
-		})
 	}
 }
