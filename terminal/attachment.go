@@ -38,6 +38,9 @@ type AttachOptions struct {
 	// Reader is for a program that reads the output: nobody looks at it, so it
 	// stays unseen.
 	Reader bool
+	// Guest: a server that joins a session of another one does it for somebody who
+	// may only watch, and has a limited number of places.
+	Guest bool
 }
 
 // Hello is what an attachment begins with.

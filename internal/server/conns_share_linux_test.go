@@ -2,7 +2,6 @@ package server_test
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,8 +9,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"github.com/coder/websocket"
 
 	"middleman/internal/api"
 	"middleman/internal/server"
@@ -212,42 +209,5 @@ func TestBodiesAreReadForWhoMay(t *testing.T) {
 	}
 	if a := r.call("POST", "/workspaces", api.NewWorkspace{}); strings.Contains(string(a.body), "as many bodies") {
 		t.Errorf("over the socket: %d %s", a.status, a.body)
-	}
-}
-
-// Tokens that may only watch leave places for those who have full rights.
-func TestWatchersLeaveRoom(t *testing.T) {
-	r := newPlace(t).serve(t)
-	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
-	full := r.token(store.ScopeFull, "", time.Hour)
-	watch := func(secret string) int {
-		t.Helper()
-		ctx, cancel := context.WithTimeout(t.Context(), patience)
-		defer cancel()
-		conn, resp, err := websocket.Dial(ctx, "ws://"+r.tcp+"/api/v1/sessions/"+id+"/terminal?mode=watch",
-			&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + secret}}, HTTPClient: browser})
-		if err != nil && resp == nil {
-			t.Fatal(err)
-		}
-		if err == nil {
-			t.Cleanup(func() { conn.CloseNow() })
-			if _, _, err := conn.Read(ctx); err != nil { // it has its place at the owner
-				t.Fatal(err)
-			}
-		}
-		return resp.StatusCode
-	}
-	for _, want := range []int{16, 8} { // of a token, and of all
-		secret := r.token(store.ScopeSession, id, time.Hour)
-		for i := range want + 1 {
-			if status := watch(secret); (status == 101) != (i < want) || status != 101 && status != 503 {
-				t.Fatalf("viewer %d: %d", i+1, status)
-			}
-		}
-	}
-	for range 8 {
-		if status := watch(full); status != 101 {
-			t.Fatalf("with a full token: %d", status)
-		}
 	}
 }

@@ -260,6 +260,7 @@ type waitIn struct {
 	Scrollback bool   `query:"scrollback" doc:"With text or regex: in the lines above the screen too"`
 	From       string `query:"from" doc:"With text or regex: only in what is printed from this offset on, a number of bytes or now; the screen does not count then"`
 	Timeout    string `query:"timeout" doc:"Such as 30s, which is the default; at most an hour"`
+	Guest      string `query:"guest" doc:"As for the terminal: 1 for somebody who may only watch"`
 }
 
 func (s *Server) getWait(ctx context.Context, in *waitIn) (*reply[api.Waited], error) {

@@ -7,12 +7,10 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
 
 	"github.com/coder/websocket"
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 
 	"middleman/internal/api"
 	"middleman/internal/app"
@@ -42,6 +40,7 @@ type terminalIn struct {
 	Rows       string `query:"rows"`
 	Takeover   string `query:"takeover" doc:"1 takes over from the attached writer"`
 	Scrollback string `query:"scrollback" doc:"Lines that a snapshot draws first; negative is all"`
+	Guest      string `query:"guest" doc:"1 for somebody who may only watch: a hub sets it for such a caller of its own, and it takes one of the places of these"`
 	MaxLag     string `query:"max_lag" doc:"How many bytes behind the viewer may be before it gets a snapshot; 0 means everything that is kept"`
 }
 
@@ -203,67 +202,4 @@ func openOutput(ctx context.Context, live terminal.Session, from *uint64) (io.Re
 	}
 	out, err := live.Output(ctx, *from)
 	return out, *from, err
-}
-
-// Callers that may only watch take at most seatsEach places of a session's watchers for
-// one token, and seatsAll together: the others stay for those with full rights.
-const (
-	seatsEach = 16
-	seatsAll  = 24
-)
-
-// seats counts the viewers that may only watch.
-type seats struct {
-	// mu guards the field below.
-	mu    sync.Mutex
-	taken map[string]map[string]int // by session and subject
-}
-
-// take takes a place at a session. The caller calls leave when the viewer has left. ok is
-// false if there is none for that subject.
-func (s *seats) take(session, subject string) (leave func(), ok bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := 0
-	for _, n := range s.taken[session] {
-		all += n
-	}
-	if all >= seatsAll || s.taken[session][subject] >= seatsEach {
-		return nil, false
-	}
-	if s.taken == nil {
-		s.taken = map[string]map[string]int{}
-	}
-	if s.taken[session] == nil {
-		s.taken[session] = map[string]int{}
-	}
-	s.taken[session][subject]++
-	return func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.taken[session][subject]--; s.taken[session][subject] == 0 {
-			delete(s.taken[session], subject)
-		}
-		if len(s.taken[session]) == 0 {
-			delete(s.taken, session)
-		}
-	}, true
-}
-
-// withSeat lets a caller that may only watch have a place at the terminal of a session,
-// here or on a runtime, for as long as it watches.
-func (s *Server) withSeat(ctx huma.Context, next func(huma.Context)) {
-	if !strings.HasSuffix(ctx.Operation().Path, "/sessions/{session}/terminal") || permit(ctx.Context(), accessFull, "") == nil {
-		next(ctx)
-		return
-	}
-	id, _ := caller(ctx.Context())
-	leave, ok := s.seats.take(ctx.Param("runtime")+":"+ctx.Param("session"), id.subject)
-	if !ok {
-		_, w := humago.Unwrap(ctx)
-		refuse(w, problemf(api.CodeTooManyView, "the session has as many viewers as may watch it with tokens of this kind"))
-		return
-	}
-	defer leave()
-	next(ctx)
 }

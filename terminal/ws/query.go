@@ -14,11 +14,14 @@ const (
 	defaultScrollback = 1000
 )
 
+// GuestKey is the key of terminal.AttachOptions.Guest.
+const GuestKey = "guest"
+
 // ParseQuery reads the query of the WebSocket's address: mode (attach or
 // watch), from, cols and rows, takeover=1, scrollback (lines that a snapshot
 // draws first, default 1000, negative is all) and max_lag (bytes behind that
-// are still useful, default 1 MiB, 0 is all that is kept). Unknown keys are
-// skipped.
+// are still useful, default 1 MiB, 0 is all that is kept) and guest=1. Unknown
+// keys are skipped.
 func ParseQuery(q url.Values) (Options, error) {
 	a := terminal.AttachOptions{
 		Mode: terminal.ModeAttach, Client: "web", MaxLag: defaultMaxLag, Scrollback: defaultScrollback,
@@ -54,6 +57,11 @@ func ParseQuery(q url.Values) (Options, error) {
 			return Options{}, fmt.Errorf("takeover is %q: it must be 1 or 0", q.Get("takeover"))
 		}
 	}
+	if q.Has(GuestKey) {
+		if a.Guest, err = strconv.ParseBool(q.Get(GuestKey)); err != nil {
+			return Options{}, fmt.Errorf("%s is %q: it must be 1 or 0", GuestKey, q.Get(GuestKey))
+		}
+	}
 	return Options{Attach: a}, nil
 }
 
@@ -72,6 +80,9 @@ func Query(o terminal.AttachOptions) url.Values {
 	}
 	if o.Takeover {
 		q.Set("takeover", "1")
+	}
+	if o.Guest {
+		q.Set(GuestKey, "1")
 	}
 	return q
 }

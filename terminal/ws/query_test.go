@@ -27,6 +27,8 @@ func TestParseQuery(t *testing.T) {
 		{name: "from the last", in: "from=18446744073709551615", want: with(func(a *terminal.AttachOptions) { a.From = &large })},
 		{name: "size", in: "cols=120&rows=40", want: with(func(a *terminal.AttachOptions) { a.Size = terminal.Size{Cols: 120, Rows: 40} })},
 		{name: "takeover", in: "takeover=1", want: with(func(a *terminal.AttachOptions) { a.Takeover = true })},
+		{name: "guest", in: "guest=1", want: with(func(a *terminal.AttachOptions) { a.Guest = true })},
+		{name: "unclear guest", in: "guest=some", err: `guest is "some"`},
 		{name: "all scrollback", in: "scrollback=-1", want: with(func(a *terminal.AttachOptions) { a.Scrollback = -1 })},
 		{name: "every byte", in: "max_lag=0", want: with(func(a *terminal.AttachOptions) { a.MaxLag = 0 })},
 		{name: "unknown key", in: "colour=red", want: with(func(*terminal.AttachOptions) {})},

@@ -21,6 +21,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/runtime"
 	"middleman/terminal"
+	"middleman/terminal/ws"
 	"middleman/workspace"
 )
 
@@ -196,6 +197,9 @@ func (rs *routes) forwarded(r *http.Request, local string, known []string) (*run
 		if !slices.Contains(known, name) {
 			return nil, c, app.Refusef(api.CodeBadRequest, "there is no query parameter %q", name)
 		}
+	}
+	if strings.HasSuffix(local, "/wait") && rs.server.Guest(r) {
+		query.Set(ws.GuestKey, "1")
 	}
 	if len(query) > 0 {
 		c.path += "?" + query.Encode()

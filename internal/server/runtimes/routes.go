@@ -33,6 +33,9 @@ type Server interface {
 	// socket; MayAttach returns nil if it may type at sessions.
 	OnSocket(ctx context.Context) bool
 	MayAttach(r *http.Request) error
+	// Guest reports whether the caller may only watch, and so has a limited place at
+	// a session.
+	Guest(r *http.Request) bool
 	// Viewing runs view, and ends its context when the server stops.
 	Viewing(ctx context.Context, view func(context.Context) error) error
 }

@@ -167,6 +167,7 @@ func (rs *routes) forwardTerminal(w http.ResponseWriter, r *http.Request, remote
 			return
 		}
 	}
+	o.Attach.Guest = rs.server.Guest(r)
 	err = rs.server.Viewing(r.Context(), func(ctx context.Context) error {
 		conn, err := websocket.Accept(w, r, &websocket.AcceptOptions{
 			Subprotocols: []string{rs.subprotocol}, CompressionMode: websocket.CompressionDisabled,
