@@ -3,12 +3,17 @@
 package config
 
 import (
+	"errors"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"middleman/internal/private"
+	"middleman/internal/testenv"
 )
 
 // The path of each socket fits, however long that of the runtime directory is.
@@ -30,9 +35,41 @@ func TestSocketsFit(t *testing.T) {
 	}
 }
 
+// plants are what another user may put in a directory for all, in the place of one of
+// ours.
+var plants = map[string]func(path string) error{
+	"a file":                        func(path string) error { return os.WriteFile(path, nil, 0o600) },
+	"a link to a directory of ours": func(path string) error { return os.Symlink(os.Getenv("HOME"), path) },
+	"a link to nothing":             func(path string) error { return os.Symlink(path+".target", path) },
+	"a FIFO":                        func(path string) error { return unix.Mkfifo(path, 0o666) },
+	"a socket": func(path string) error {
+		l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path})
+		if err == nil {
+			l.SetUnlinkOnClose(false)
+			err = l.Close()
+		}
+		return err
+	},
+	"a directory of theirs": func(path string) error {
+		return errors.Join(os.Mkdir(path, 0o777), os.Chown(path, 61234, 61234))
+	},
+}
+
 // Somebody who takes the usual directory first stops nobody: another is made, whose name
 // follows from nothing, and each process finds that one.
 func TestSocketsWhereTheirNameIsTaken(t *testing.T) {
+	t.Setenv("HOME", t.TempDir())
+	for name, plant := range plants {
+		t.Run(name, func(t *testing.T) {
+			if name == "a directory of theirs" {
+				testenv.NeedRoot(t, "give a directory away")
+			}
+			socketsWhereTheirNameIsTaken(t, plant)
+		})
+	}
+}
+
+func socketsWhereTheirNameIsTaken(t *testing.T, plant func(path string) error) {
 	long, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
@@ -43,9 +80,9 @@ func TestSocketsWhereTheirNameIsTaken(t *testing.T) {
 	if usual == d.Runtime {
 		t.Fatal("the path of the runtime directory is not too long")
 	}
-	take := func(path string) { // a file stands for a directory of another user, which only root can make
+	take := func(path string) {
 		t.Helper()
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
+		if err := plant(path); err != nil {
 			t.Fatal(err)
 		}
 		t.Cleanup(func() { os.Remove(path) })

@@ -53,7 +53,7 @@ func directoryProbes() []probe {
 				run: func(w *world) error { return servesLoose(w, d, mode) }})
 		}
 	}
-	return append(probes, idProbes()...)
+	return append(append(probes, takenProbes()...), idProbes()...)
 }
 
 // ownHome is a server in a home below a directory of its own.
