@@ -23,7 +23,7 @@ var operations = slices.Concat(local, onRuntime())
 // they gain is the same.
 func onRuntime() (all []operation) {
 	never := []string{
-		"/backends", "/events", "/login", "/logins", "/logout", "/overview", "/push-subscription", "/server", "/tokens", "/search",
+		"/backends", "/events", "/login", "/logins", "/logout", "/overview", "/push-subscription", "/server", "/tokens",
 		"/openapi", "/runtimes", "/report", "POST /sessions/{s}/approvals",
 	}
 	for _, o := range local {
