@@ -34,6 +34,8 @@ type File struct {
 	// expected is until when ppoll busy-waits, in nanoseconds since the epoch,
 	// or 0; see Expect.
 	expected atomic.Int64
+	skips    atomic.Int32 // how many calls of Expect are still to do nothing
+	lost     uint         // how often busy-waiting lost the processor lately
 
 	mu        sync.Mutex   // guards all below
 	deadlines [2]time.Time // to read, to write
@@ -125,10 +127,20 @@ func (f *File) Poke() {
 // slower program, and for typed keys it costs next to nothing.
 const expectTime = 200 * time.Microsecond
 
+// maxLost bounds lost, and so how long a busy machine is believed to be busy:
+// 1<<maxLost calls of Expect.
+const maxLost = 6
+
 // Expect announces that something can be read soon, such as the echo of a key.
 // The goroutine that waits for it then busy-waits for a moment, because a
-// wake-up costs as much as the echo's whole way. Expect does not block.
+// wake-up costs as much as the echo's whole way. On a busy machine it does not:
+// others would get the processor then, for milliseconds, while a process that
+// sleeps is woken at once. Expect does not block.
 func (f *File) Expect() {
+	if f.skips.Load() > 0 {
+		f.skips.Add(-1)
+		return
+	}
 	f.expected.Store(time.Now().Add(expectTime).UnixNano())
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -141,16 +153,42 @@ func (f *File) Expect() {
 // processor between looks.
 func (f *File) ppoll(fds []unix.PollFd, left *unix.Timespec) error {
 	if until := f.expected.Load(); until != 0 {
-		for time.Now().UnixNano() < until {
-			if pollNow(fds) {
-				return nil
-			}
-			unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		if f.busyWait(fds, until) {
+			return nil
 		}
 		f.expected.CompareAndSwap(until, 0)
 	}
 	_, err := unix.Ppoll(fds, left, nil)
 	return err
+}
+
+// busyWait waits until a time for one of fds, and reports whether one is ready.
+// It gives up when another process has had the processor for long.
+func (f *File) busyWait(fds []unix.PollFd, until int64) bool {
+	for now := time.Now().UnixNano(); now < until; {
+		if pollNow(fds) {
+			f.lost -= min(f.lost, 1)
+			return true
+		}
+		unix.RawSyscall(unix.SYS_SCHED_YIELD, 0, 0, 0)
+		before := now
+		if now = time.Now().UnixNano(); f.isLost(time.Duration(now - before)) {
+			return false
+		}
+	}
+	return false
+}
+
+// isLost reports whether a look and a yield that took d mean that another
+// process got the processor for long. Then the next calls of Expect do nothing:
+// the more of them, the more often that was.
+func (f *File) isLost(d time.Duration) bool {
+	if d <= expectTime {
+		return false
+	}
+	f.lost = min(f.lost+1, maxLost)
+	f.skips.Store(1 << f.lost)
+	return true
 }
 
 // WriteNow writes as much of p as f takes without waiting, and returns how

@@ -136,6 +136,34 @@ func TestPollFileExpects(t *testing.T) {
 	}
 }
 
+// Where another process gets the processor while one busy-waits, nobody does so
+// for a while: the longer, the more often that was, but not for ever.
+func TestPollFileExpectsLessOnABusyMachine(t *testing.T) {
+	f, _ := pollPair(t)
+	skipped := func() (n int) {
+		for f.expected.Store(0); ; n++ {
+			if f.Expect(); f.expected.Load() != 0 {
+				return n
+			}
+		}
+	}
+	if f.isLost(expectTime) || skipped() != 0 {
+		t.Error("a yield as long as the wait counts as a loss of the processor")
+	}
+	for lost := 1; lost <= 2*maxLost; lost++ {
+		if want := 1 << min(lost, maxLost); !f.isLost(expectTime+1) || skipped() != want {
+			t.Errorf("after %d losses not %d expectations are skipped", lost, want)
+		}
+	}
+	f.Expect()
+	if !f.busyWait([]unix.PollFd{{Fd: int32(f.wakes[toWrite]), Events: unix.POLLOUT}}, f.expected.Load()+int64(time.Hour)) {
+		t.Error("what can be written at once is not ready")
+	}
+	if f.lost != maxLost-1 {
+		t.Errorf("after an echo in time there are %d losses, want %d", f.lost, maxLost-1)
+	}
+}
+
 // Every byte passes once, where both sides block now and then.
 func TestPollFileStream(t *testing.T) {
 	a, b := pollPair(t)
