@@ -12,6 +12,7 @@ import (
 
 	"middleman/terminal"
 	"middleman/workspace"
+	"middleman/workspace/basedir"
 )
 
 // repoNamed is a repository in a directory of that name.
@@ -75,6 +76,37 @@ func TestGroupsOfOneName(t *testing.T) {
 		r.Name = x.name
 		if w := create(t, m, r); w.Root != filepath.Join(base, x.want) {
 			t.Errorf("%s of %s at %s", x.name, x.repo, w.Root)
+		}
+	}
+}
+
+// What a delete or a restore has in hand of the repository's own workspaces does not
+// take the directory of the repository from it; that of others does.
+func TestGroupOfWhatIsInHand(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name     string
+		recorded []string
+		want     string
+	}{
+		{basedir.RestoringName("w1"), []string{"w0", "w1"}, "repo/fix"},
+		{basedir.DeletingName("w1"), []string{"w1"}, "repo/fix"},
+		{basedir.TrashName("w1"), []string{"w1"}, "repo/fix"},
+		{basedir.KeptName("w1"), []string{"w1"}, "repo/fix"},
+		{"w1" + basedir.LateMark + "1", []string{"w1"}, "repo/fix"},
+		{basedir.RestoringName("w1"), []string{"w0"}, "repo-2/fix"},
+		{"w1", []string{"w1"}, "repo-2/fix"},
+		{"mine", []string{"w1"}, "repo-2/fix"},
+	} {
+		m, base := newManager(t)
+		write(t, filepath.Join(base, "repo", tt.name, "file"), "work")
+		if err := os.Chmod(filepath.Join(base, "repo"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r := request(newRepo(t), "w2")
+		r.Recorded = tt.recorded
+		if got := strings.TrimPrefix(create(t, m, r).Root, base+"/"); got != tt.want {
+			t.Errorf("beside %s of %q at %s, want %s", tt.name, tt.recorded, got, tt.want)
 		}
 	}
 }

@@ -85,6 +85,9 @@ type CreateRequest struct {
 	// Taken are directories that a new worktree must not get: those of recorded
 	// workspaces, which may be away while they are deleted.
 	Taken []string
+	// Recorded are the ids of the repository's recorded workspaces, deleted ones among
+	// them. What a delete or a restore has in hand of them is the repository's.
+	Recorded []string
 	// Filters allows programs that the repository's own configuration names:
 	// filters, and programs that reach a remote (ssh command, uploadpack,
 	// credential helper and such). Those of the user's configuration always

@@ -142,7 +142,8 @@ func claimPlace(ctx context.Context, base *os.Root, r CreateRequest, w *Workspac
 	if isScope(base) {
 		return basedir.MakeAtID(base, r.ID)
 	}
-	return basedir.Claim{ID: r.ID, Name: r.Name, Repository: w.Repository, GitDir: w.GitDir, Taken: r.Taken}.Make(ctx, base)
+	claim := basedir.Claim{ID: r.ID, Name: r.Name, Repository: w.Repository, GitDir: w.GitDir, Taken: r.Taken, Recorded: r.Recorded}
+	return claim.Make(ctx, base)
 }
 
 // isScope reports whether base is the directory for workspaces in a scope.

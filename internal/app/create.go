@@ -260,6 +260,9 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 	if c.request.Taken, err = s.Store.Roots(ctx); err != nil {
 		return w, err
 	}
+	if c.request.Recorded, err = s.Store.IDsOf(ctx, c.row.Repository); err != nil {
+		return w, err
+	}
 	err = s.Guarded("make workspace "+c.row.ID, func() (err error) {
 		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
 		return err

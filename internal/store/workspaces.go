@@ -111,6 +111,16 @@ func (s *Store) Roots(ctx context.Context) ([]string, error) {
 	return roots, nil
 }
 
+// IDsOf returns the ids of all workspaces of a repository, deleted ones among them.
+func (s *Store) IDsOf(ctx context.Context, repository string) ([]string, error) {
+	ids, err := collect(ctx, s.read, func(row scanner) (id string, err error) { return id, row.Scan(&id) },
+		`SELECT id FROM workspaces WHERE repository = ?1 UNION SELECT id FROM deleted_workspaces WHERE repository = ?1`, repository)
+	if err != nil {
+		return nil, fmt.Errorf("list workspaces of %s: %w", repository, err)
+	}
+	return ids, nil
+}
+
 // Names returns what the workspaces are called, oldest first.
 func (s *Store) Names(ctx context.Context) ([]names.Workspace, error) {
 	return s.namesIn(ctx, `workspaces WHERE `+plainID+` ORDER BY created_at, id`)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"middleman/internal/fault"
 	"middleman/internal/git"
@@ -21,6 +22,7 @@ type Claim struct {
 	Repository string   // the top of the main checkout
 	GitDir     string   // the common git directory
 	Taken      []string // places that it must not get
+	Recorded   []string // the ids of the repository's workspaces, deleted ones among them
 }
 
 // Claimed is the empty directory that a claim has got. Until it is closed nobody
@@ -43,8 +45,9 @@ func (c *Claimed) Close() error {
 // GROUP by another repository, NAME by a directory, by an entry of the repository,
 // or by Taken. The caller closes the result, and base after it.
 //
-// A group belongs to the repository that has entries for worktrees in it. So no
-// record of that can be wrong. A delete that removes an empty group takes no lock:
+// A group belongs to the repository that has entries for worktrees in it, so no record
+// of that can be wrong; or to any, if it holds at most what a delete or a restore has
+// in hand of Recorded, which may have no entry. A delete that removes an empty group takes no lock:
 // then nothing can be made there any more, and Make begins again.
 func (c Claim) Make(ctx context.Context, base *os.Root) (*Claimed, error) {
 	const tries = 10
@@ -137,7 +140,7 @@ func (c Claim) fill(made *Claimed) (ours bool, err error) {
 	}
 	if !ours {
 		names, err := Names(made.Root)
-		if len(names) > 0 || err != nil {
+		if err != nil || slices.ContainsFunc(names, func(name string) bool { return !c.inHand(name) }) {
 			return false, err
 		}
 	}
@@ -152,6 +155,15 @@ func (c Claim) fill(made *Claimed) (ours bool, err error) {
 		}
 	}
 	return true, fmt.Errorf("directory %s and %d more with a number in %s: %w", c.Name, model.MaxSuffix-1, made.Root.Name(), fs.ErrExist)
+}
+
+// inHand reports whether a delete or a restore of one of the repository's workspaces
+// gives that name.
+func (c Claim) inHand(name string) bool {
+	return slices.ContainsFunc(c.Recorded, func(id string) bool {
+		return slices.Contains([]string{DeletingName(id), TrashName(id), KeptName(id), RestoringName(id)}, name) ||
+			strings.HasPrefix(name, id+LateMark)
+	})
 }
 
 // makeLinked makes a directory with that name in a group for the workspace with
