@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"middleman/internal/app"
+	"middleman/internal/plaintext"
 	"middleman/internal/proc"
 )
 
@@ -35,12 +36,13 @@ func scrub() error {
 func restartable() error { return nil }
 
 // run starts the server again in this process: whoever supervises it notices
-// nothing. On success run does not return.
-func (e *restartError) run() error {
+// nothing. On success run does not return. What it has to say goes to errs.
+func (e *restartError) run(errs *plaintext.Writer) error {
 	if e.program != "" {
 		args := append([]string{e.program}, e.args[1:]...)
 		err := syscall.Exec(e.program, args, os.Environ())
-		fmt.Fprintf(os.Stderr, "middleman: %s cannot be run, the server goes on with its own program: %v\n", e.program, err)
+		fmt.Fprintf(errs, "middleman: %s cannot be run, the server goes on with its own program: %v\n", e.program, err)
+		_ = errs.Flush() // nobody is left to be told
 	}
 	return fmt.Errorf("start the server again: %s: %w", e.executable, syscall.Exec(e.executable, e.args, os.Environ()))
 }

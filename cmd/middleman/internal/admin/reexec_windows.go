@@ -3,6 +3,8 @@ package admin
 import (
 	"errors"
 	"fmt"
+
+	"middleman/internal/plaintext"
 )
 
 // scrub does nothing: on Windows another process of this user can read the
@@ -15,7 +17,7 @@ func restartable() error {
 	return fmt.Errorf("the server cannot restart itself on Windows: stop it, and start it again: %w", errors.ErrUnsupported)
 }
 
-func (e *restartError) run() error { return restartable() }
+func (e *restartError) run(*plaintext.Writer) error { return restartable() }
 
 // killCommand is the command that ends a process.
 func killCommand(pid int) string { return fmt.Sprintf("taskkill /f /pid %d", pid) }

@@ -66,7 +66,7 @@ own. It needs TLS, and prints how a hub adds it.`,
 			o.fixed = cmd.Flags().Changed("listen")
 			err := c.serve(cmd.Context(), o)
 			if again, ok := errors.AsType[*restartError](err); ok {
-				return again.run()
+				return again.run(c.Errs)
 			}
 			return err
 		},
