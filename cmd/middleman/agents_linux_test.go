@@ -117,7 +117,7 @@ func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		}
 		s.run("stop", s.target)
-		s.is("failed")
+		s.is("stopped")
 	}
 	if after := tree(ts, ts.Getenv("HOME")); after != before {
 		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)

@@ -46,6 +46,7 @@ func TestManifestRefusals(t *testing.T) {
 		{"settings of no branch", func(s *snapshot) { s.Branch.Name = "" }},
 		{"a file without a name", func(s *snapshot) { s.Files[2].Path = nil }},
 		{"a file above", func(s *snapshot) { s.Files[2].Path = []byte("a/../../x") }},
+		{"a directory above, and a file in it", func(s *snapshot) { s.Files[1].Path, s.Files[2].Path = []byte(".."), []byte("../x") }},
 		{"an absolute file", func(s *snapshot) { s.Files[2].Path = []byte("/etc/x") }},
 		{"a file with a NUL", func(s *snapshot) { s.Files[2].Path = []byte("a/x\x00") }},
 		{"a file twice", func(s *snapshot) { s.Files = append(s.Files, s.Files[2]) }},
