@@ -77,7 +77,8 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	if err != nil {
 		return api.Deleted{}, err
 	}
-	if d.unknown != nil && (dryRun || !c.DiscardWork) {
+	// No consent lets a delete remove what has the directory's place, so nothing is stopped.
+	if d.unknown != nil && (dryRun || !c.DiscardWork || errors.Is(d.unknown, workspace.ErrReplaced)) {
 		return api.Deleted{}, d.unknown
 	}
 	out := api.Deleted{Workspace: s.workspaceView(ctx, d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Warnings}

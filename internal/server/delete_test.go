@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -139,5 +140,21 @@ func TestDeleteNamesWhatAnEndedSessionLeft(t *testing.T) {
 	left := get[api.Deleted](r, "DELETE", path+"?stop_sessions=1", nil).Stopped[0].Left[0]
 	if stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", left)); err == nil && !strings.Contains(string(stat), ") Z ") {
 		t.Errorf("process %d is there: %s", left, stat)
+	}
+}
+
+// A directory that something else has replaced is refused with every consent, before a
+// session is stopped for it.
+func TestDeleteOfAReplacedDirectoryStopsNothing(t *testing.T) {
+	r := newPlace(t).serve(t)
+	w := r.workspace("replaced", nil)
+	s := r.session(w, "cat")
+	aside := w.Root + "-aside"
+	if err := errors.Join(os.Rename(w.Root, aside), os.Symlink(aside, w.Root)); err != nil {
+		t.Fatal(err)
+	}
+	refusedAs(t, "delete", r.call("DELETE", "/workspaces/"+w.ID+"?discard_work=1&stop_sessions=1", nil), api.CodeReplaced)
+	if now := get[api.Session](r, "GET", "/sessions/"+s.ID, nil); now.State != terminal.StateRunning {
+		t.Errorf("the session is %s", now.State)
 	}
 }
