@@ -145,6 +145,7 @@ func TestHooksAreShared(t *testing.T) {
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
 			t.Fatal(err)
 		}
+		testenv.Eventually(t, patience, "the server counts it as idle", r.HooksIdle) // a moment after the answer
 		return conn
 	}
 	until(t, open("", ""))

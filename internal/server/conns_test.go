@@ -14,3 +14,18 @@ func (s *Server) Idle(addr string) bool {
 	}
 	return false
 }
+
+// HooksIdle reports whether all connections of sandboxed sessions whose caller is
+// authenticated are between two requests. For tests alone.
+func (s *Server) HooksIdle() bool {
+	s.ownConns.mu.Lock()
+	defer s.ownConns.mu.Unlock()
+	for _, list := range s.ownConns.known {
+		for at := list.Front(); at != nil; at = at.Next() {
+			if at.Value.(*tcpConn).busy {
+				return false
+			}
+		}
+	}
+	return true
+}
