@@ -145,6 +145,14 @@ func (e Exit) Status() int {
 	return e.Code
 }
 
+// How is the signal's name if one ended the program, else the exit code.
+func (e Exit) How() string {
+	if e.Signal != 0 {
+		return e.SignalName
+	}
+	return strconv.Itoa(e.Code)
+}
+
 // Writer is who types at a session.
 type Writer struct {
 	// Client is what the viewer called itself, such as "web" or "attach".

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"time"
 
@@ -68,14 +67,11 @@ func State(s api.Session) string {
 	case s.Exit == nil:
 		return string(s.State)
 	}
-	state, how := string(s.State), strconv.Itoa(s.Exit.Code)
+	state := string(s.State)
 	if s.Exit.Stopped {
 		state = string(agent.Stopped)
 	}
-	if s.Exit.Signal != 0 {
-		how = s.Exit.SignalName
-	}
-	return state + " (" + how + ")"
+	return state + " (" + s.Exit.How() + ")"
 }
 
 // JudgeEmpty is Judge for a workspace that has no session.

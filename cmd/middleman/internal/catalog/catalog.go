@@ -53,17 +53,14 @@ func Read(ctx context.Context, c *cli.CLI) (List, error) {
 	return ReadBy(ctx, c, (*client.Client).Workspaces)
 }
 
-// ReadStatus is Read with the statuses that the server knows. It asks for workspaces
-// and sessions at the same time: the server asks the sessions meanwhile.
+// ReadStatus is Read with the statuses that the server knows.
 func ReadStatus(ctx context.Context, c *cli.CLI) (list List, err error) {
 	by := func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, false)
 	}
-	if atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) error {
-		var both errgroup.Group
-		both.Go(func() (err error) { list.Sessions, err = server.Sessions(ctx); return err })
-		both.Go(func() (err error) { list.Workspaces, err = by(server, ctx); return err })
-		return both.Wait()
+	if atOnce(ctx, c, onceTimeout, func(ctx context.Context, server *client.Client) (err error) {
+		list, err = readServer(ctx, server, by, (*client.Client).Sessions)
+		return err
 	}) == nil {
 		return list, nil
 	}
@@ -126,16 +123,19 @@ func recordsOfServer(ctx context.Context, server *client.Client) (List, error) {
 	return readServer(ctx, server, (*client.Client).Workspaces, (*client.Client).RecordedSessions)
 }
 
-// readServer lists what the server answers to the two requests.
+// readServer lists what the server answers to the two requests, which it gets at the same
+// time: it asks the sessions while it looks at the workspaces.
 func readServer(ctx context.Context, server *client.Client,
 	workspaces func(*client.Client, context.Context) ([]api.Workspace, error),
 	sessions func(*client.Client, context.Context) ([]api.Session, error),
 ) (list List, err error) {
-	if list.Workspaces, err = workspaces(server, ctx); err != nil {
+	var both errgroup.Group
+	both.Go(func() (err error) { list.Workspaces, err = workspaces(server, ctx); return err })
+	both.Go(func() (err error) { list.Sessions, err = sessions(server, ctx); return err })
+	if err := both.Wait(); err != nil {
 		return List{}, err
 	}
-	list.Sessions, err = sessions(server, ctx)
-	return list.on(server.Runtime()), err
+	return list.on(server.Runtime()), nil
 }
 
 // on puts the name of a runtime before all labels, unless it is "".

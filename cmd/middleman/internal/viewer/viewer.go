@@ -180,12 +180,10 @@ func (v *viewer) say(errs io.Writer, end End, err error) {
 	case err != nil: // the caller reports it
 	case end.Exit == nil:
 		fmt.Fprintf(errs, "[%s goes on; come back with: middleman attach %s]\n", v.o.Label, v.o.Label)
-	case end.Exit.Stopped && end.Exit.Signal != 0:
-		fmt.Fprintf(errs, "[%s was stopped (%s)]\n", v.o.Label, end.Exit.SignalName)
 	case end.Exit.Stopped:
-		fmt.Fprintf(errs, "[%s was stopped (%d)]\n", v.o.Label, end.Exit.Code)
+		fmt.Fprintf(errs, "[%s was stopped (%s)]\n", v.o.Label, end.Exit.How())
 	case end.Exit.Signal != 0:
-		fmt.Fprintf(errs, "[%s was ended by %s]\n", v.o.Label, end.Exit.SignalName)
+		fmt.Fprintf(errs, "[%s was ended by %s]\n", v.o.Label, end.Exit.How())
 	default:
 		fmt.Fprintf(errs, "[%s exited with %d]\n", v.o.Label, end.Exit.Code)
 	}
