@@ -39,7 +39,7 @@ export const complaints = []
 const expected = /status of (401|409|422|503)|ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_SOCKET_NOT_CONNECTED|ERR_EMPTY_RESPONSE|WebSocket connection to/
 
 export function watch(page) {
-  page.on('pageerror', (error) => complaints.push(`${error.stack ?? error}`))
+  page.on('pageerror', (error) => complaints.push(`${page.url()}: ${error.stack || `${error.name} ${error.message}`}`))
   page.on('console', (message) => {
     if (message.type() === 'error' && !expected.test(message.text())) {
       complaints.push(`${page.url()}: ${message.text()} (${message.location().url})`)
@@ -72,7 +72,13 @@ export const shot = async (page, name) => artifacts && page.screenshot({ path: j
 
 /** Waits until the shown terminal stands so: attached, watching, busy, ... */
 export const phase = (page, is, timeout = 15_000) =>
-  page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached', timeout })
+  page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached', timeout }).catch(async (error) => {
+    throw new Error(`the terminal is not ${is}; the page at ${page.url()} says:\n${await standing(page)}`, { cause: error })
+  })
+
+/** What a page says: the phases of its terminals, and all text. */
+const standing = (page) => page.evaluate(() =>
+  [...[...document.querySelectorAll('.screen')].map((s) => s.dataset.phase), document.body.innerText].join('\n'))
 
 /** All lines of the shown terminal, scrollback included, wrapped ones joined. */
 export function lines(page) {

@@ -444,6 +444,17 @@ once('a cut between the hello and its snapshot loses nothing', async () => {
   await phase(page, 'attached')
 })
 
+once('a window that found a writer joins when that one leaves', async () => {
+  const second = watch(await context.newPage())
+  await second.goto(url('/w/fix-login'))
+  await second.getByRole('alertdialog', { name: 'Somebody else is typing here' }).waitFor()
+  await page.goto(url())
+  await phase(second, 'attached')
+  await second.close()
+  await page.goto(url('/w/fix-login'))
+  await phase(page, 'attached')
+})
+
 once('a second window watches, takes over, and the first takes back', async () => {
   const second = watch(await context.newPage())
   await second.goto(url('/w/fix-login'))

@@ -53,6 +53,7 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
 
   useStore()
   const phase = view.link.phase
+  useWhenFree(view, session)
   return (
     <section class="pane" role="tabpanel" aria-label={`Terminal of ${session.name}`}>
       {!prefs.screenReader && ( // what needs it finds it first, and no page can find out
@@ -68,6 +69,28 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
       {active && <KeyRow view={view} session={session.id} />}
     </section>
   )
+}
+
+const freeFor = 300 // ms before it is asked again: what is told of the session and what it answers come on two ways
+
+/** Joins once the writer that was in the way has left: often this very page, before it was loaded again. */
+function useWhenFree(view: TerminalView, session: Session): void {
+  const phase = view.link.phase
+  const free = phase.is === 'busy' && !session.writer && isLive(session)
+  useEffect(() => {
+    if (!free) return
+    let timer: number | undefined
+    const join = () => {
+      window.clearTimeout(timer)
+      if (document.visibilityState === 'visible') timer = window.setTimeout(() => view.link.connect(), freeFor)
+    }
+    join()
+    document.addEventListener('visibilitychange', join)
+    return () => {
+      window.clearTimeout(timer)
+      document.removeEventListener('visibilitychange', join)
+    }
+  }, [free, phase])
 }
 
 function Notice({ session, view, phase }: { session: Session; view: TerminalView; phase: Phase }) {
