@@ -230,8 +230,8 @@ func TestStopTakesNoTime(t *testing.T) {
 		{"five hundred", horde(500, "sleep $T"), -1, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			best := time.Hour // a busy machine makes some of them slow
-			for try := 0; try < 5 && best > tt.limit; try++ {
+			best := time.Hour // a busy machine makes most of them slow
+			for try := 0; try < 20 && best > tt.limit; try++ {
 				m := newTraces(t)
 				session := m.run(b, tt.script)
 				status, took := m.stop(session, tt.grace)
