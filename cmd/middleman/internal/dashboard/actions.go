@@ -206,7 +206,7 @@ func (d *dashboard) restore() tea.Cmd {
 // search is the line in which the user types a filter.
 type search struct{ entry }
 
-func (s *search) paste(text string) { s.insert(text) }
+func (s *search) paste(_ *dashboard, text string) { s.insert(text) }
 
 func (s *search) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {

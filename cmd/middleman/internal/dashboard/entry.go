@@ -1,9 +1,9 @@
 package dashboard
 
 import (
+	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	tea "charm.land/bubbletea/v2"
 	"github.com/rivo/uniseg"
@@ -25,17 +25,20 @@ func (e *entry) text() string { return e.before + e.after }
 func (e *entry) set(text string) { *e = entry{before: text} }
 
 // insert adds text at the cursor. Line ends and other control characters become
-// blanks: they would be keys where the text is sent.
-func (e *entry) insert(text string) {
+// blanks: they would be keys where the text is sent. What does not fit is left out
+// as a whole, and the line for the user says so.
+func (e *entry) insert(text string) (problem string) {
 	text = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) {
 			return ' '
 		}
 		return r
 	}, strings.ToValidUTF8(text, ""))
-	if len(e.text())+len(text) <= maxEntry {
-		e.before += text
+	if len(e.before)+len(e.after)+len(text) > maxEntry {
+		return fmt.Sprintf("not taken: it would be more than %d KiB", maxEntry>>10)
 	}
+	e.before += text
+	return ""
 }
 
 // press takes a key, and reports whether it was one that edits.
@@ -85,12 +88,22 @@ func lastCluster(s string) (cluster string, n int) {
 // the cursor's column in it.
 func (e *entry) draw(cols int) (string, int) {
 	before, after := plaintext.Line(e.before), plaintext.Line(e.after)
-	for uniseg.StringWidth(before) >= max(1, cols) {
-		_, n := utf8.DecodeRuneInString(before)
-		before = before[n:]
-	}
+	before = tail(before, max(1, cols)-1)
 	at := uniseg.StringWidth(before)
 	return before + cut(after, cols-at), at
+}
+
+// tail returns the end of s that has at most cols columns. An entry has kilobytes
+// and is drawn at every key, so s is read twice, not once for each character that
+// is left out.
+func tail(s string, cols int) string {
+	over := uniseg.StringWidth(s) - cols
+	for state := -1; over > 0 && s != ""; {
+		var w int
+		_, s, w, state = uniseg.FirstGraphemeClusterInString(s, state)
+		over -= w
+	}
+	return s
 }
 
 // cut returns the beginning of s that has at most cols columns.

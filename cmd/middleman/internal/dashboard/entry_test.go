@@ -59,9 +59,9 @@ func TestEntryPaste(t *testing.T) {
 	if got, want := e.text(), "rm  -rf [A  2J tab"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	e.insert(strings.Repeat("x", maxEntry))
-	if got := len(e.text()); got > maxEntry {
-		t.Errorf("it has %d bytes", got)
+	before := e.text()
+	if problem := e.insert(strings.Repeat("x", maxEntry)); problem == "" || e.text() != before {
+		t.Errorf("too much text is %q, and the entry has %d bytes", problem, len(e.text()))
 	}
 }
 

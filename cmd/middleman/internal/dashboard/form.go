@@ -51,7 +51,7 @@ func (d *dashboard) startDirectory() string {
 	return d.here
 }
 
-func (f *form) paste(text string) { f.values[f.at].insert(text) }
+func (f *form) paste(d *dashboard, text string) { d.note = f.values[f.at].insert(text) }
 
 func (f *form) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {

@@ -19,7 +19,7 @@ type item struct {
 	choose func() tea.Cmd
 }
 
-func (m *menu) paste(string) {}
+func (m *menu) paste(*dashboard, string) {}
 
 func (m *menu) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {

@@ -62,7 +62,7 @@ type pane interface {
 	// press takes a key.
 	press(d *dashboard, k tea.KeyPressMsg) tea.Cmd
 	// paste takes text that was pasted.
-	paste(text string)
+	paste(d *dashboard, text string)
 	// draw returns the lines of the whole screen, and where the cursor is.
 	draw(d *dashboard) (lines []string, cursor *tea.Cursor)
 }
@@ -137,7 +137,7 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = d.press(m)
 	case tea.PasteMsg:
 		if d.pane != nil {
-			d.pane.paste(m.Content)
+			d.pane.paste(d, m.Content)
 		}
 	case tea.ResumeMsg:
 		d.show()

@@ -118,7 +118,7 @@ func (p *page) shown(cols int) []string {
 	return p.lines
 }
 
-func (p *page) paste(string) {}
+func (p *page) paste(*dashboard, string) {}
 
 func (p *page) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {

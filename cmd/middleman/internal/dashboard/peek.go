@@ -62,7 +62,7 @@ func (p *peek) see(s *screen) {
 	}
 }
 
-func (p *peek) paste(text string) { p.reply.insert(text) }
+func (p *peek) paste(_ *dashboard, text string) { p.problem = p.reply.insert(text) }
 
 func (p *peek) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	p.problem = ""

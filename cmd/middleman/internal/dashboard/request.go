@@ -132,9 +132,9 @@ func askedLines(a api.Approval, cols, n int) []string {
 	return lines[:n]
 }
 
-func (r *request) paste(text string) {
+func (r *request) paste(_ *dashboard, text string) {
 	if r.reason != nil {
-		r.reason.insert(text)
+		r.problem = r.reason.insert(text)
 	}
 }
 
