@@ -76,6 +76,24 @@ var repairCases = []repairCase{
 	}, func(w *workspace.Workspace, told, base string) {
 		w.Mode, w.Root = workspace.ModeInPlace, w.Repository+".mine"
 	}, nil},
+	{"the worktree, with git, and unlocked", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
+		runGit(t, w.Repository, "worktree", "unlock", w.Root)
+		runGit(t, w.Repository, "worktree", "move", w.Root, w.Repository+".mine")
+		return "", base
+	}, func(w *workspace.Workspace, told, base string) {
+		w.Mode, w.Root = workspace.ModeInPlace, w.Repository+".mine"
+	}, nil},
+	{"the worktree, without git", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
+		rename(t, w.Root, w.Repository+".mine")
+		return w.Repository + ".mine", base
+	}, func(w *workspace.Workspace, told, base string) {
+		w.Mode, w.Root = workspace.ModeInPlace, told
+	}, nil},
+	{"the directory is gone, and another worktree is told", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
+		remove(t, w.Root)
+		runGit(t, w.Repository, "worktree", "add", "-q", "--detach", w.Repository+".other")
+		return w.Repository + ".other", base
+	}, nil, workspace.ErrMissing},
 	{"what .git leads to", func(t *testing.T, w workspace.Workspace, base string) (string, string) {
 		write(t, w.Root+"/.git", "gitdir: /nowhere/worktrees/"+w.ID+"\n")
 		return "", base

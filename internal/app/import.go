@@ -247,7 +247,7 @@ func (s *App) repair(ctx context.Context, in api.Repair, dryRun bool) (api.Repai
 			continue
 		}
 		err := s.repairOne(ctx, w.ID, in.Repository, dryRun, &out)
-		if errors.Is(err, workspace.ErrMoved) && here != "" && s.repairOne(ctx, w.ID, here, dryRun, &out) == nil {
+		if (errors.Is(err, workspace.ErrMoved) || errors.Is(err, workspace.ErrMissing)) && here != "" && s.repairOne(ctx, w.ID, here, dryRun, &out) == nil {
 			err = nil
 		}
 		if err != nil {
@@ -326,7 +326,11 @@ func (s *App) repairDeleted(ctx context.Context, in api.Repair, gitDir string, d
 		if w == d.Workspace {
 			continue
 		}
-		out.Found = append(out.Found, d.Name+": its snapshot is in "+w.Repository)
+		at := w.Repository
+		if w.Mode != workspace.ModeWorktree {
+			at = filepath.Dir(w.Root)
+		}
+		out.Found = append(out.Found, d.Name+": its snapshot is in "+at)
 		d.Workspace = w
 		if !dryRun {
 			if err := s.Store.UpdateDeleted(ctx, d); err != nil {

@@ -69,7 +69,10 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	if err := r.findRepository(ctx, x, repository); err != nil {
 		return err
 	}
-	entry, err := r.prove(ctx)
+	if x.Missing && x.Moved == "" && repository != "" {
+		return r.movedByHand(ctx, repository)
+	}
+	entry, err := r.prove(ctx, x)
 	if err != nil {
 		return err
 	}
@@ -77,8 +80,7 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 		return err
 	}
 	if x.Missing && x.Moved != "" {
-		r.note("its worktree was moved to %s: it is an in-place workspace there now, and yours", plaintext.Quoted(x.Moved))
-		r.w.Mode, r.w.Root, r.w.BaseDir = model.ModeInPlace, x.Moved, ""
+		r.becomeInPlace(x.Moved)
 		return nil
 	}
 	if x.Astray != "" && !r.git {
@@ -94,10 +96,47 @@ func (r *repairing) run(ctx context.Context, repository string) error {
 	return r.runGit(ctx, entry)
 }
 
+// becomeInPlace makes the worktree that the user has moved to dir theirs.
+func (r *repairing) becomeInPlace(dir string) {
+	r.note("its worktree was moved to %s: it is an in-place workspace there now, and yours", plaintext.Quoted(dir))
+	r.w.Mode, r.w.Root, r.w.BaseDir = model.ModeInPlace, dir, ""
+}
+
+// movedByHand finds the worktree in the checkout that has dir, to where the user
+// moved it without git: its .git must still lead to the entry of w.
+func (r *repairing) movedByHand(ctx context.Context, dir string) error {
+	repo, err := git.Discover(ctx, dir)
+	if err != nil {
+		return err
+	}
+	top := repo.Here.WorkTree
+	entry, err := r.prove(ctx, Whereabouts{})
+	if err != nil {
+		return err
+	}
+	if top == "" || !leadsTo(top, entry) {
+		return missingAt(Whereabouts{Missing: true}, r.w)
+	}
+	r.becomeInPlace(top)
+	if r.dryRun {
+		return nil
+	}
+	return r.runGit(ctx, entry)
+}
+
+// leadsTo reports whether the .git file in dir leads to entry.
+func leadsTo(dir, entry string) bool {
+	target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
+	return err == nil && git.SameDir(target, entry)
+}
+
 // missingAt returns an error if the directory itself is gone.
 func missingAt(x Whereabouts, w model.Workspace) error {
 	if !x.Missing {
 		return nil
+	}
+	if w.Mode == model.ModeWorktree {
+		return fmt.Errorf("%s: %w; if it was moved, run middleman repair %s in its new place", plaintext.Quoted(w.Root), model.ErrMissing, w.Name)
 	}
 	return fmt.Errorf("%s: %w", plaintext.Quoted(w.Root), model.ErrMissing)
 }
@@ -193,14 +232,17 @@ func (r *repairing) findRepository(ctx context.Context, x Whereabouts, repositor
 }
 
 // prove checks that the repository is the one in which w was made: it has w's
-// entry, locked with our reason, and w's branch.
-func (r *repairing) prove(ctx context.Context) (entry string, err error) {
+// entry, locked with our reason, and w's branch. git moves a worktree only once its
+// lock is off or overruled, so in the recorded repository the two links between the
+// entry and x.Moved stand for the lock.
+func (r *repairing) prove(ctx context.Context, x Whereabouts) (entry string, err error) {
 	entry = filepath.Join(r.w.GitDir, "worktrees", r.w.ID)
 	reason, err := git.LockReason(filepath.Join(entry, "locked"))
 	if err != nil {
 		return "", err
 	}
-	if reason != git.WorkspaceReason(r.w.ID) {
+	unlocked := reason == "" && !r.git && x.Moved != "" && leadsTo(x.Moved, entry)
+	if reason != git.WorkspaceReason(r.w.ID) && !unlocked {
 		return "", fmt.Errorf("%s has no worktree that is locked as workspace %s: %w", plaintext.Quoted(r.w.Repository), r.w.ID, model.ErrUnknown)
 	}
 	if r.w.Branch == "" {
@@ -243,8 +285,12 @@ func (r *repairing) runGit(ctx context.Context, entry string) error {
 }
 
 // RepairDeleted is Repair for a deleted workspace: it finds its snapshot in
-// repository, or its kept directory in our base if that was moved.
+// repository, or its kept directory in our base if that was moved. Of an in-place
+// workspace nothing is kept, and its directory is the user's.
 func (f Finder) RepairDeleted(ctx context.Context, w model.Workspace, repository string) (model.Workspace, error) {
+	if w.Mode == model.ModeInPlace {
+		return w, nil
+	}
 	fail := func(err error) (model.Workspace, error) {
 		return w, fmt.Errorf("repair deleted workspace %s: %w", w.Name, err)
 	}

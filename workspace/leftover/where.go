@@ -43,6 +43,8 @@ func (x Whereabouts) Trouble(w model.Workspace) string {
 		return fmt.Sprintf("its worktree was moved to %s: middleman repair %s", plaintext.Quoted(x.Moved), w.Name)
 	case x.Missing && w.Mode == model.ModeInPlace:
 		return fmt.Sprintf("its directory %s is gone: middleman rm %s forgets it", plaintext.Quoted(w.Root), w.Name)
+	case x.Missing && w.Mode == model.ModeWorktree:
+		return fmt.Sprintf("its directory %s is gone: middleman repair %s in its new place if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name, w.Name)
 	case x.Missing:
 		return fmt.Sprintf("its directory %s is gone: put it back if it was moved, or middleman rm %s --discard-work forgets it", w.Root, w.Name)
 	case x.Astray != "":

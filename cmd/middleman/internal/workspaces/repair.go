@@ -23,8 +23,9 @@ func (c commands) repairCommand() *cobra.Command {
 		Long: `Find a moved repository, worktree or data directory, and update the records.
 
 repair searches the current directory, or DIR, for a moved repository. It accepts one
-only if that has the worktree of the workspace. Then git's links and our records are
-changed.`,
+only if that has the worktree of the workspace. It also accepts a directory in the
+worktree itself, if you have moved that: the workspace is an in-place one there, and its
+directory yours. Then git's links and our records are changed.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			name := ""
