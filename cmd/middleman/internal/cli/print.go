@@ -96,6 +96,9 @@ func (c *CLI) FitTable(last int, head ...string) *Table {
 	return t
 }
 
+// Fits reports whether t fits its lines to a terminal.
+func (t *Table) Fits() bool { return t.cols > 0 }
+
 // Row adds a row. It spells out line feeds and tabs in cells.
 func (t *Table) Row(cells ...string) {
 	row := make([]string, len(cells))

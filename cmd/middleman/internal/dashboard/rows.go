@@ -123,7 +123,7 @@ func (r *row) fill(name, state, program string) {
 	if r.workspace.ID != "" {
 		work = workspaces.Work(r.workspace)
 	}
-	for i, text := range [columns]string{colName: name, colState: state, colWork: work, colRuns: program, colBranch: r.workspace.Branch, colRepo: r.workspace.RepoName} {
+	for i, text := range [columns]string{colName: name, colState: state, colWork: work, colRuns: program, colBranch: workspaces.Branch(r.workspace), colRepo: r.workspace.RepoName} {
 		r.cells[i] = plaintext.Line(text)
 	}
 }

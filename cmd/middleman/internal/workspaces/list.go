@@ -41,7 +41,8 @@ PATH is shown where the terminal is wide enough for all of it; middleman path NA
 prints it too.
 
 The work in a workspace is current where the file system reports changes to the
-server. Otherwise its age is shown.`,
+server. Otherwise its age is shown. BRANCH is the one that is checked out by now. At a
+terminal what is wrong with a workspace ("problem") follows the list.`,
 		Args: cli.Args(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
@@ -137,10 +138,18 @@ func live(l catalog.List) catalog.List {
 
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(cli.WholeLast, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
+	var problems []string
 	for _, w := range workspaces {
-		t.Row(w.Label, cli.Dash(w.Branch), string(w.State), summary(list.SessionsOf(w)), Work(w), cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
+		work := Work(w)
+		if t.Fits() && w.Problem != "" { // its cell has no room for what to do about it
+			work = "problem"
+			problems = append(problems, w.Label+": "+w.Problem)
+		}
+		t.Row(w.Label, cli.Dash(Branch(w)), string(w.State), summary(list.SessionsOf(w)), work, cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}
-	return t.Flush()
+	err := t.Flush()
+	c.Warn(problems...)
+	return err
 }
 
 func (c commands) sessionTable(sessions []api.Session) error {

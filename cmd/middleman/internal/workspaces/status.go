@@ -119,6 +119,21 @@ func Work(w api.Workspace) string {
 	return text + ageOf(s)
 }
 
+// Branch tells which branch a workspace has checked out, in one cell, as ls does. A
+// program in it may have switched, and what Work counts is of HEAD. While that is not
+// known, or an operation such as a rebase has detached HEAD, it is the branch that the
+// workspace was made with.
+func Branch(w api.Workspace) string {
+	s := w.Status
+	switch {
+	case w.Branch == "" || s == nil || s.Head == "" || s.Branch == "" && s.Operation != "":
+		return w.Branch
+	case s.Branch == "":
+		return "detached " + cli.Short(s.Head)
+	}
+	return s.Branch
+}
+
 // ageOf returns the age of a status that may no longer be true, or "". One that
 // was just read, or that file-system events still confirm, is as of now.
 func ageOf(s *workspace.Status) string {
