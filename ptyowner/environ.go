@@ -140,11 +140,12 @@ func (s *session) checkThere() error {
 	if err := terminal.CheckID(s.dir.ID); err != nil {
 		return fmt.Errorf("session %w: %w", terminal.ErrNotFound, err)
 	}
-	if _, err := os.Lstat(s.dir.Path); errors.Is(err, fs.ErrNotExist) {
+	err := s.dir.Check(s.b.o.Data)
+	if err == nil {
+		return nil
+	}
+	if _, missing := os.Lstat(s.dir.Path); errors.Is(missing, fs.ErrNotExist) {
 		return fmt.Errorf("session %s: %w", s.dir.ID, terminal.ErrNotFound)
 	}
-	if err := s.dir.Check(s.b.o.Data); err != nil {
-		return unreachable(s.dir.ID, "check state directory", err)
-	}
-	return nil
+	return unreachable(s.dir.ID, "check state directory", err)
 }

@@ -24,8 +24,9 @@ import (
 // session implements terminal.Session: through the owner while there is one,
 // and from the state directory afterwards.
 type session struct {
-	b   *Backend
-	dir state.Dir
+	b       *Backend
+	dir     state.Dir
+	records state.Records // of dir
 }
 
 // look is what the state directory tells, without asking the owner.
@@ -48,7 +49,7 @@ func (s *session) look() (l look, err error) {
 	if l.life, err = s.dir.Probe(); err != nil {
 		return l, unreachable(s.dir.ID, "try lock", err)
 	}
-	l.record, err = s.dir.ReadRecord()
+	l.record, err = s.records.Read(s.dir)
 	l.hasRec = err == nil
 	if err != nil && !errors.Is(err, fs.ErrNotExist) && l.life == state.Alive {
 		return l, unreachable(s.dir.ID, "find owner", err)

@@ -3,6 +3,10 @@
 package workspace_test
 
 import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 
@@ -43,5 +47,43 @@ func TestLeftoversInAScope(t *testing.T) {
 	remove(t, live.Root)
 	if x, err := m.Where(live); err != nil || x != (workspace.Whereabouts{Missing: true}) {
 		t.Errorf("a worker that is gone: %+v, %v", x, err)
+	}
+}
+
+// A directory of ours is in its place only where no other user can have put it.
+func TestWhereADirectoryIs(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		name string
+		do   func(t *testing.T, w workspace.Workspace)
+		want workspace.Whereabouts
+		err  error
+	}{
+		{"in its place", func(*testing.T, workspace.Workspace) {}, workspace.Whereabouts{}, nil},
+		{"gone", func(t *testing.T, w workspace.Workspace) { remove(t, w.Root) }, workspace.Whereabouts{Missing: true}, nil},
+		{"a link in its place", func(t *testing.T, w workspace.Workspace) {
+			rename(t, w.Root, w.Root+"x")
+			_ = os.Symlink(w.Root+"x", w.Root)
+		}, workspace.Whereabouts{}, workspace.ErrReplaced},
+		{"half deleted", func(t *testing.T, w workspace.Workspace) {
+			rename(t, w.Root, filepath.Dir(w.Root)+"/.deleting-"+w.ID)
+		}, workspace.Whereabouts{}, nil},
+		{"base open to others", func(t *testing.T, w workspace.Workspace) { _ = os.Chmod(filepath.Dir(w.Root), 0o777) }, workspace.Whereabouts{}, workspace.ErrUnsafeBase},
+		{"base became a link", func(t *testing.T, w workspace.Workspace) {
+			base := filepath.Dir(w.Root)
+			rename(t, base, base+"x")
+			_ = os.Symlink(base+"x", base)
+		}, workspace.Whereabouts{}, workspace.ErrUnsafeBase},
+		{"base gone", func(t *testing.T, w workspace.Workspace) { remove(t, filepath.Dir(w.Root)) }, workspace.Whereabouts{}, fs.ErrNotExist},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			w := create(t, m, workspace.CreateRequest{ID: terminal.NewID("w"), Name: "d", Mode: workspace.ModeDirectory})
+			tc.do(t, w)
+			if got, err := m.Where(w); got != tc.want || !errors.Is(err, tc.err) {
+				t.Errorf("%+v, %v", got, err)
+			}
+		})
 	}
 }

@@ -1,6 +1,7 @@
 package private
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -21,9 +22,15 @@ func Open(path string) (*os.File, error) { return open(path, os.O_RDONLY) }
 // open opens a file that passes the checks of Open, or makes it with mode 0600 if
 // flags have os.O_CREATE.
 func open(path string, flags int) (*os.File, error) {
+	f, _, err := openInfo(path, flags)
+	return f, err
+}
+
+// openInfo is open, and tells what the file is.
+func openInfo(path string, flags int) (*os.File, fs.FileInfo, error) {
 	f, err := openShared(path, flags)
 	if err != nil {
-		return nil, notOpened(path, err)
+		return nil, nil, notOpened(path, err)
 	}
 	info, err := f.Stat()
 	if err == nil {
@@ -31,14 +38,17 @@ func open(path string, flags int) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, err
+		return nil, nil, err
 	}
-	return f, nil
+	return f, info, nil
 }
 
 // notOpened returns err, why path was not opened, or an *UnsafeError where it is
 // no regular file.
 func notOpened(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	if info, lookErr := os.Lstat(path); lookErr == nil && !info.Mode().IsRegular() {
 		return &UnsafeError{path, []Problem{{Path: path, What: "is " + plainfile.Kind(info.Mode()) + ", not a file"}}}
 	}
@@ -69,16 +79,18 @@ const maxState = 256 << 20
 // ReadFile returns the content of a file that passes the checks of Open. A file
 // of more than 256 MiB is an error.
 func ReadFile(path string) ([]byte, error) {
-	f, err := Open(path)
+	f, info, err := openInfo(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxState+1))
-	if err == nil && len(data) > maxState {
+	var data bytes.Buffer
+	data.Grow(int(min(info.Size(), maxState)) + bytes.MinRead) // room to meet the end
+	_, err = data.ReadFrom(io.LimitReader(f, maxState+1))
+	if err == nil && data.Len() > maxState {
 		err = fmt.Errorf("read %s: it has more than %d bytes", path, maxState)
 	}
-	return data, err
+	return data.Bytes(), err
 }
 
 // Keep says how long a file must last.

@@ -153,7 +153,7 @@ func walk(path string, keepLast bool, visit func(at string, info fs.FileInfo, fi
 	visit("/", root, len(rest) == 0)
 	at := "/"
 	for links := 0; len(rest) > 0; {
-		next := filepath.Join(at, rest[0])
+		next := entry(at, rest[0])
 		info, err := os.Lstat(next)
 		if err != nil {
 			return fmt.Errorf("look at directory: %w", err)
@@ -178,6 +178,18 @@ func walk(path string, keepLast bool, visit func(at string, info fs.FileInfo, fi
 		rest = append(split(target), rest...)
 	}
 	return nil
+}
+
+// entry returns the path of what is called name in the directory at, which is
+// clean.
+func entry(at, name string) string {
+	switch {
+	case name == "." || name == "..":
+		return filepath.Join(at, name)
+	case at == "/":
+		return at + name
+	}
+	return at + "/" + name
 }
 
 // split returns the components of a path.

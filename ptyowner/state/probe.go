@@ -31,10 +31,11 @@ const lookAgain = 5 * time.Millisecond
 // the file, and nothing removes it. That is a proof only if the caller holds
 // start.lock or start.lock is free. An error proves nothing.
 func (d Dir) Probe() (Life, error) {
-	if _, err := os.Lstat(d.File(OwnerLockFile)); errors.Is(err, fs.ErrNotExist) {
+	lock, err := private.TryShare(d.File(OwnerLockFile))
+	if errors.Is(err, fs.ErrNotExist) {
 		return d.probeUnlocked()
 	}
-	life, release, err := d.Hold()
+	life, release, err := d.judge(lock, err)
 	release()
 	return life, err
 }
@@ -50,6 +51,11 @@ func (d Dir) Hold() (l Life, release func(), err error) {
 		}
 		lock, err = private.MakeShared(d.File(OwnerLockFile))
 	}
+	return d.judge(lock, err)
+}
+
+// judge returns what Hold does, after an attempt to take owner.lock.
+func (d Dir) judge(lock *private.Lock, err error) (l Life, release func(), _ error) {
 	switch {
 	case errors.Is(err, private.ErrHeld):
 		return Alive, func() {}, nil

@@ -4,9 +4,11 @@ package state
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -123,6 +125,49 @@ func TestHostName(t *testing.T) {
 		}
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// A record that was read before counts only while the same bytes are in a file that
+// is still ours.
+func TestRecords(t *testing.T) {
+	d := Dir{ID: "s1", Path: t.TempDir()}
+	path := d.File(RecordFile)
+	write := func(text string) {
+		t.Helper()
+		if err := private.Replace(path, []byte(text), private.ThisBoot); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const first, second = `{"format":1,"socket":"/x/s1.sock","build":"a"}`, `{"format":1,"socket":"/x/s1.sock","build":"b"}`
+	var records Records
+	for _, step := range []struct {
+		name  string
+		do    func()
+		build string // "" is an error
+	}{
+		{"missing", func() {}, ""},
+		{"new", func() { write(first) }, "a"},
+		{"the same", func() {}, "a"},
+		{"replaced", func() { write(second) }, "b"},
+		{"written in place", func() { _ = os.WriteFile(path, []byte(first), 0o600) }, "a"},
+		{"writable by others", func() { _ = os.Chmod(path, 0o666) }, ""},
+		{"closed again", func() { _ = os.Chmod(path, 0o600) }, "a"},
+		{"of another session", func() { write(`{"format":1,"socket":"/x/s2.sock"}`) }, ""},
+		{"empty", func() { write("") }, ""},
+		{"whole again", func() { write(second) }, "b"},
+		{"a link", func() {
+			_ = os.Rename(path, path+".json")
+			_ = os.Symlink(path+".json", path)
+		}, ""},
+		{"removed", func() { _ = os.Remove(path) }, ""},
+	} {
+		step.do()
+		got, err := records.Read(d)
+		want, wantErr := d.ReadRecord()
+		if got.Build != step.build || (err != nil) != (step.build == "") || !reflect.DeepEqual(got, want) || fmt.Sprint(err) != fmt.Sprint(wantErr) {
+			t.Errorf("%s: %+v, %v; a first read: %+v, %v", step.name, got, err, want, wantErr)
 		}
 	}
 }

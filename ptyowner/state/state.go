@@ -1,12 +1,14 @@
 package state
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"middleman/internal/fault"
@@ -117,11 +119,49 @@ func (d Dir) Journal() string { return d.File(journalDir) }
 // if this build does not know the record's format, or if the record's socket
 // belongs to another session.
 func (d Dir) ReadRecord() (Record, error) {
-	data, err := private.ReadFile(d.File(RecordFile))
+	data, err := d.readRecordFile()
 	if err != nil {
-		return Record{}, fmt.Errorf("read owner state: %w", err)
+		return Record{}, err
 	}
 	return d.parseRecord(data)
+}
+
+func (d Dir) readRecordFile() ([]byte, error) {
+	data, err := private.ReadFile(d.File(RecordFile))
+	if err != nil {
+		return nil, fmt.Errorf("read owner state: %w", err)
+	}
+	return data, nil
+}
+
+// Records reads a session's owner.json again and again. It checks and reads the file
+// each time, and decodes it only if other bytes are in it. The zero value is ready.
+// Safe for concurrent use.
+type Records struct {
+	// mu guards the fields below: the bytes that were decoded last, and what they
+	// hold.
+	mu     sync.Mutex
+	data   []byte
+	record Record
+}
+
+// Read is d.ReadRecord. d must be the same at each call. The caller must not change
+// what the record points to.
+func (k *Records) Read(d Dir) (Record, error) {
+	data, err := d.readRecordFile()
+	if err != nil {
+		return Record{}, err
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.data != nil && bytes.Equal(data, k.data) {
+		return k.record, nil
+	}
+	r, err := d.parseRecord(data)
+	if err == nil {
+		k.data, k.record = data, r
+	}
+	return r, err
 }
 
 // parseRecord decodes owner.json.

@@ -9,6 +9,7 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
@@ -155,11 +156,15 @@ func standing(base *os.Root, w model.Workspace) (string, error) {
 	return dir, nil
 }
 
-// plainlyThere reports whether a worktree and its repository are certainly in
-// their places. It reads few files, because lists call it for many workspaces.
-// False means only that Where must look closer.
+// plainlyThere reports whether a directory of ours, or a worktree and its
+// repository, are certainly in their places. It reads few files, because lists call
+// it for many workspaces. False means only that Where must look closer.
 func (f Finder) plainlyThere(w model.Workspace) bool {
 	base := basedir.BaseOf(f.Base, w)
+	if w.Mode == model.ModeDirectory && w.Root == filepath.Join(base, w.ID) && private.Dir(base) == nil {
+		info, err := os.Lstat(w.Root)
+		return err == nil && info.IsDir()
+	}
 	if w.Mode != model.ModeWorktree || w.Root != filepath.Join(base, w.ID) && !basedir.IsPlace(base, w.Root) {
 		return false
 	}
