@@ -8,12 +8,21 @@ import { chromium } from 'playwright-core'
 const artifacts = process.env.ARTIFACTS
 if (artifacts) mkdirSync(artifacts, { recursive: true })
 
+const patience = 60_000 // a busy machine may be slow; what never comes is told as well after a minute
+
 /** Starts one; more are further arguments of it. */
-export function launch(...more) {
+export async function launch(...more) {
   const args = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', ...more]
   if (process.getuid?.() === 0) args.push('--no-sandbox')
-  return chromium.launch({ executablePath: findChromium(), args })
+  const browser = await chromium.launch({ executablePath: findChromium(), args })
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (...how) => {
+    const context = await newContext(...how)
+    context.setDefaultTimeout(patience)
+    return context
+  }
+  return browser
 }
 
 function findChromium() {
@@ -71,7 +80,7 @@ export function inOrder(whenFailed) {
 export const shot = async (page, name) => artifacts && page.screenshot({ path: join(artifacts, `${name}.png`) })
 
 /** Waits until the shown terminal stands so: attached, watching, busy, ... */
-export const phase = (page, is, timeout = 15_000) =>
+export const phase = (page, is, timeout = patience) =>
   page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached', timeout }).catch(async (error) => {
     throw new Error(`the terminal is not ${is}; the page at ${page.url()} says:\n${await standing(page)}`, { cause: error })
   })
@@ -113,7 +122,7 @@ export async function prompted(page) {
 let calls = 0
 
 /** Waits until a line of the shown terminal matches, and returns the match. */
-export async function seen(page, pattern, timeout = 15_000) {
+export async function seen(page, pattern, timeout = patience) {
   await page.waitForFunction(([source, flags, call]) => {
     const { terminal } = document.querySelector('.terminal-host') ?? {}
     if (!terminal) return false

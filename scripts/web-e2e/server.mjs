@@ -152,7 +152,7 @@ export class Server {
     return {
       type: (text) => tmux('send-keys', '-l', text, ';', 'send-keys', 'Enter'),
       end: () => tmux('kill-server'),
-      async shows(pattern, until = Date.now() + 15_000) {
+      async shows(pattern, until = Date.now() + 60_000) {
         let screen = ''
         while (Date.now() < until) { // tmux tells of no output; the command may end
           screen = tmux('capture-pane', '-p')

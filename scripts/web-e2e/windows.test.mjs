@@ -136,6 +136,12 @@ const look = (page, visible) => page.evaluate((state) => {
   document.dispatchEvent(new Event('visibilitychange'))
 }, visible ? 'visible' : 'hidden')
 
+/** Has WebSockets say so many times that bytes of them are still to be sent. */
+const sending = (page, times) => page.evaluate((times) => {
+  const { get } = Object.getOwnPropertyDescriptor(WebSocket.prototype, 'bufferedAmount')
+  Object.defineProperty(WebSocket.prototype, 'bufferedAmount', { get() { return times-- > 0 ? 1 : get.call(this) } })
+}, times)
+
 test('a hidden window gives its terminal back, and misses nothing', async () => {
   const [page] = windows
   const writer = () => JSON.parse(server.middleman('ls', '--sessions', '--json')).sessions.find((s) => s.name === 'sh').writer
@@ -144,10 +150,11 @@ test('a hidden window gives its terminal back, and misses nothing', async () => 
   await phase(page, 'attached')
   say('for i in 1 2 3; do echo before-$i; done')
   await seen(page, /^before-3$/)
+  await sending(page, 3)
   await look(page, false)
   await elapse(page, 60_000)
   await phase(page, 'detached')
-  for (const until = Date.now() + 20_000; writer(); ) assert.ok(Date.now() < until, 'the session still has a writer')
+  for (const until = Date.now() + 60_000; writer(); ) assert.ok(Date.now() < until, 'the session still has a writer')
   say('for i in 1 2 3; do echo hidden-$i; done')
   await told()
   await look(page, true)
@@ -155,6 +162,22 @@ test('a hidden window gives its terminal back, and misses nothing', async () => 
   await seen(page, /^hidden-3$/)
   assert.deepEqual((await lines(page)).filter((line) => /^(before|hidden)-\d$/.test(line)),
     ['before-1', 'before-2', 'before-3', 'hidden-1', 'hidden-2', 'hidden-3'])
+})
+
+test('an answer that is cut off is none, and is asked for again', async () => {
+  const [page] = windows
+  await page.evaluate(() => {
+    const { fetch } = window
+    window.asked = 0
+    window.fetch = (url, how) => {
+      if (!/[?&]status=/.test(url) || window.asked++ >= 2) return fetch(url, how)
+      return Promise.resolve(new Response(new ReadableStream({ pull: (answer) => answer.error(new TypeError('cut off')) })))
+    }
+  })
+  for (let asked = 0; asked < 3; asked++) {
+    await look(page, true)
+    await page.waitForFunction((asked) => window.asked > asked, asked)
+  }
 })
 
 test('no page complained, and no policy refused anything', () => {

@@ -1,7 +1,7 @@
 // The HTTP API as this client uses it; the shapes are those of internal/api.
 
 import { bearer, forget, withAccess } from './auth'
-import { API, Problem, json, placed, routed, send } from './http'
+import { API, Problem, json, placed, routed, send, textOf } from './http'
 
 export { API, Problem }
 
@@ -247,7 +247,7 @@ export interface Login {
 
 export async function request<T>(method: string, path: string, body?: unknown): Promise<T> {
   const how = body === undefined ? {} : json(body)
-  const text = await withAccess(async (token) => (await send(method, path, bearer(how, token))).text())
+  const text = await withAccess(async (token) => textOf(await send(method, path, bearer(how, token))))
   const answer = (text ? JSON.parse(text) : undefined) as T
   const on = /^\/runtimes\/([^/]+)\/./.exec(routed(path))
   return on ? placed(on[1], answer) : answer

@@ -6,7 +6,7 @@
 // open page finds out, because the server proves who it is before anything is
 // sent to it.
 
-import { Problem, json, send } from './http'
+import { Problem, json, send, textOf } from './http'
 
 interface Login {
   id: string
@@ -130,7 +130,7 @@ const impostor = () => new Problem(0, {
 })
 
 async function post<T>(path: string, body: unknown): Promise<T> {
-  return (await (await send('POST', path, json(body))).json()) as T
+  return JSON.parse(await textOf(await send('POST', path, json(body)))) as T
 }
 
 const text = (...lines: string[]) => new TextEncoder().encode(lines.join('\n'))

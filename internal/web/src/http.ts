@@ -61,6 +61,15 @@ export async function send(method: string, path: string, how: RequestInit = {}):
   return response
 }
 
+/** The text of an answer. One that is cut off on its way, as by the end of the server, is a Problem too. */
+export async function textOf(response: Response): Promise<string> {
+  try {
+    return await response.text()
+  } catch {
+    throw new Problem(0, { code: 'unreachable', detail: 'The server’s answer was cut off. Sessions keep running without it.' })
+  }
+}
+
 function parseProblem(text: string): ProblemBody {
   try {
     return JSON.parse(text) as ProblemBody

@@ -3,7 +3,7 @@
 import { bearer, withAccess } from '../auth'
 import { request } from '../api'
 import type { Workspace } from '../api'
-import { send } from '../http'
+import { send, textOf } from '../http'
 
 export type Against = 'base' | 'merge-base' | 'head' | 'upstream'
 
@@ -139,7 +139,7 @@ export const readDiff = (id: string, against: Against | '') =>
 /** Git’s patch text; a very long one is cut. */
 export const readPatch = (id: string, against: Against, path?: string) =>
   withAccess(async (token) =>
-    (await send('GET', of(id, `/diff?format=patch&against=${against}${path ? `&path=${encodeURIComponent(path)}` : ''}`), bearer({}, token))).text())
+    textOf(await send('GET', of(id, `/diff?format=patch&against=${against}${path ? `&path=${encodeURIComponent(path)}` : ''}`), bearer({}, token))))
 
 export const readCommits = (id: string, against: 'base' | 'upstream', side: 'ahead' | 'behind', cursor = '') =>
   request<Commits>('GET', of(id, `/commits?against=${against}&side=${side}&limit=100${cursor && `&cursor=${encodeURIComponent(cursor)}`}`))
@@ -195,7 +195,7 @@ export async function readScreen(session: string): Promise<{ text: string; hash:
   return withAccess(async (token) => {
     const response = await send('GET', `/sessions/${session}/capture`, bearer({}, token))
     const hash = response.headers.get('Middleman-Steady') || response.headers.get('Middleman-Hash') || ''
-    return { text: await response.text(), hash }
+    return { text: await textOf(response), hash }
   })
 }
 

@@ -6,7 +6,7 @@ import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks'
 import { downloadRecording } from '../api'
 import type { Session } from '../api'
 import { bearer, withAccess } from '../auth'
-import { send } from '../http'
+import { send, textOf } from '../http'
 import { isDark } from '../prefs'
 import { report } from '../store'
 import { dark, light } from '../term/theme'
@@ -120,7 +120,7 @@ async function capture(session: string, at: string): Promise<Screen> {
   return withAccess(async (token) => {
     const response = await send('GET', `/sessions/${session}/capture?format=ansi${at && `&at=${encodeURIComponent(at)}`}`, bearer({}, token))
     const header = (name: string) => response.headers.get(`Middleman-${name}`) ?? ''
-    return { text: await response.text(), cols: Number(header('Cols')) || 80, rows: Number(header('Rows')) || 24, note: header('Note') }
+    return { text: await textOf(response), cols: Number(header('Cols')) || 80, rows: Number(header('Rows')) || 24, note: header('Note') }
   })
 }
 

@@ -66,6 +66,7 @@ const sendAhead = 1024 * 1024 // handed to the browser at most, the rest waits h
 const ackEvery = 32 * 1024 // well under the 256 KiB that may run ahead
 const pingEvery = 15_000
 const silentAfter = 45_000
+const restAgain = 500 // after something was still on its way
 const backoffFirst = 200
 const backoffMost = 8_000
 
@@ -89,6 +90,7 @@ export class Link {
   private awaitsSnapshot?: number
   private failures = 0
   private retryTimer?: number
+  private restTimer?: number
   private pulse?: number
   private lastHeard = 0
   private outgoing: Uint8Array[] = []
@@ -154,14 +156,18 @@ export class Link {
     if (this.phase.is !== 'exited') this.setPhase({ is: 'detached' })
   }
 
-  /** Leaves while nobody looks, unless something that was typed is not sent yet. */
+  /** Leaves while nobody looks, once all that was typed is sent. */
   rest(): void {
+    window.clearTimeout(this.restTimer)
+    if (!['connecting', 'attached', 'watching', 'disconnected'].includes(this.phase.is)) return
     const typed = this.outgoing.length > 0 || (this.socket?.bufferedAmount ?? 0) > 0
-    if (!typed && ['connecting', 'attached', 'watching', 'disconnected'].includes(this.phase.is)) this.detach()
+    if (typed) this.restTimer = window.setTimeout(() => this.rest(), restAgain)
+    else this.detach()
   }
 
   /** Tries now what would be tried later, and ends a rest. */
   retryNow(): void {
+    window.clearTimeout(this.restTimer)
     if (this.phase.is === 'disconnected' || this.phase.is === 'detached') this.connect()
   }
 
@@ -296,6 +302,7 @@ export class Link {
   private drop(): void {
     this.attempt++
     window.clearTimeout(this.retryTimer)
+    window.clearTimeout(this.restTimer)
     window.clearTimeout(this.ackTimer)
     window.clearTimeout(this.drainTimer)
     window.clearInterval(this.pulse)
