@@ -100,7 +100,8 @@ func TestExitOnAFullDisk(t *testing.T) {
 }
 
 // While a disk is full a session goes on: its viewer sees every byte. What the
-// disk did not take is told as a gap, and it ends where there is room again.
+// disk did not take is told as a gap. It ends where there is room again, or
+// before that, at the oldest output that is in memory.
 func TestGapOnAFullDisk(t *testing.T) {
 	data, b := smallDisk(t)
 	s := spec("stty raw -echo; printf KEPT; exec cat")
@@ -126,8 +127,8 @@ func TestGapOnAFullDisk(t *testing.T) {
 	}
 	see("KEPT")
 	free := fill(t, data)
-	for i := range 16 {
-		piece := strings.Repeat(string(rune('a'+i)), 1000)
+	for i := range 100 { // more than the owner has in memory
+		piece := strings.Repeat(string(rune('a'+i%26)), 1000)
 		if err := a.Input([]byte(piece)); err != nil {
 			t.Fatal(err)
 		}
@@ -156,8 +157,77 @@ func TestGapOnAFullDisk(t *testing.T) {
 		kept += string(buf[:n])
 		at += uint64(n)
 	}
-	if gaps == 0 || !strings.HasPrefix(kept, "KEPT") || !strings.HasSuffix(kept, "HEALED") {
+	if gaps != 1 || !strings.HasPrefix(kept, "KEPT") || !strings.HasSuffix(kept, "HEALED") || len(kept) < 64<<10 {
 		t.Errorf("%d gaps, kept %d bytes of %d", gaps, len(kept), len(seen))
+	}
+	a.Close()
+	if err := session.Stop(context.Background(), -1); err != nil {
+		t.Error(err)
+	}
+}
+
+// Once there is room again, output from memory is kept as if there had always
+// been room: for whoever asks next, and with the next output.
+func TestGapIsFilledFromMemory(t *testing.T) {
+	data, b := smallDisk(t)
+	s := spec("stty raw -echo; printf KEPT; exec cat")
+	start(t, b, s, nil)
+	session := b.Session(s.ID)
+	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer a.Close()
+	want := "KEPT"
+	see := func(text string) {
+		t.Helper()
+		for at := len(want) - len(text); at < len(want); {
+			m, err := a.Receive()
+			if err != nil || !strings.HasPrefix(want[at:], string(m.Data)) {
+				t.Fatalf("%q, %v, want %q", m.Data, err, want[at:])
+			}
+			at += len(m.Data)
+		}
+	}
+	enter := func(text string) {
+		t.Helper()
+		if err := a.Input([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		want += text
+		see(text)
+	}
+	see(want)
+	kept := func() string {
+		t.Helper()
+		out, err := session.Output(context.Background(), 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer out.Close()
+		got, err := io.ReadAll(out)
+		if err != nil {
+			t.Errorf("output: %v", err)
+		}
+		return string(got)
+	}
+	for _, next := range []string{"", "AFTER"} {
+		free := fill(t, data)
+		t.Cleanup(free)
+		enter(strings.Repeat("x", 5000)) // more than the room in the last block
+		if status, err := session.Status(context.Background()); err != nil || !strings.Contains(status.Journal, "no space left") {
+			t.Errorf("on the full disk: %q, %v", status.Journal, err)
+		}
+		free()
+		if next != "" {
+			enter(next)
+		}
+		if got := kept(); got != want {
+			t.Errorf("kept %d bytes of %d", len(got), len(want))
+		}
+		if status, err := session.Status(context.Background()); err != nil || status.Journal != "" {
+			t.Errorf("with room again: %q, %v", status.Journal, err)
+		}
 	}
 	a.Close()
 	if err := session.Stop(context.Background(), -1); err != nil {

@@ -131,6 +131,7 @@ func TestFaultDiskFullWhileRunning(t *testing.T) {
 	l := newLab(t)
 	for _, name := range []string{"journal/append", "journal/roll"} {
 		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+			at(t, p, "journal/fill", fault.Full) // else nothing is lost that is in memory
 			s := spec(`stty raw -echo; printf KEPT; exec cat`)
 			if name == "journal/roll" { // at a segment's begin, and this is the first
 				s = spec(`stty raw -echo; printf LOST; exec cat`)

@@ -60,30 +60,13 @@ func (o *owner) finish(status waitStatus) {
 
 // recordExit writes all that remains of the session to disk.
 func (o *owner) recordExit(exit terminal.Exit) error {
-	err := errors.Join(o.fillJournal(), o.journal.Sync(), o.writeExit(exit))
-	if err != nil {
+	filled, err := o.fillJournal()
+	if filled {
+		fault.Here("exit/journal-filled")
+	}
+	if err = errors.Join(err, o.journal.Sync(), o.writeExit(exit)); err != nil {
 		logf("record exit: %v", err)
 	}
-	return err
-}
-
-// fillJournal writes output that a full disk kept out of the journal, as far as
-// it is still in memory.
-func (o *owner) fillJournal() error {
-	gap, ok := o.journal.Gap()
-	if !ok {
-		return nil
-	}
-	o.mu.Lock()
-	from := max(gap, o.recent.oldest())
-	tail := make([]byte, o.recent.head-from)
-	o.recent.read(tail, from)
-	o.mu.Unlock()
-	if len(tail) == 0 { // no output came since the gap
-		return nil
-	}
-	err := o.journal.Fill(tail)
-	fault.Here("exit/journal-filled")
 	return err
 }
 

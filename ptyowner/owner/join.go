@@ -150,6 +150,7 @@ func (o *owner) join(v *viewer, hello wire.Hello) (w wire.Welcome, snap snapshot
 			"owner of session %s speaks protocol %d to %d, but %d to %d was asked for",
 			o.spec.ID, wire.MinVersion, wire.MaxVersion, hello.MinVersion, hello.MaxVersion)}
 	}
+	_, _ = o.fillJournal() // the client may read the journal up to the head that it is told
 	if refusal := o.admit(v, hello); refusal != nil {
 		return w, snap, refusal
 	}

@@ -145,6 +145,8 @@ func (o *owner) takeLocked(buf []byte) (n int, err error) {
 func (o *owner) publish(p []byte) {
 	o.rest.active()
 	o.coming.Store(o.recent.head + uint64(len(p))) // only who holds taking moves the head
+	// Append ends a gap for good, so what memory has of it is stored first.
+	_, _ = o.fillJournal()
 	// A failure leaves a gap in the journal, which readers see; the session
 	// goes on.
 	failed := o.journal.Append(p) != nil
@@ -169,6 +171,27 @@ func (o *owner) publish(p []byte) {
 	for o.recent.head-o.screen.offset > lag && !o.screen.done {
 		o.screenMoved.Wait()
 	}
+}
+
+// fillJournal stores output that a full disk kept out of the journal, as far as
+// it is still in memory. On error, and while publish adds output, nothing has
+// changed. Called without mu.
+func (o *owner) fillJournal() (filled bool, err error) {
+	gap, ok := o.journal.Gap()
+	if !ok {
+		return false, nil
+	}
+	o.mu.Lock()
+	from := max(gap, o.recent.oldest())
+	if from >= o.recent.head { // no output came since the gap
+		o.mu.Unlock()
+		return false, nil
+	}
+	tail := make([]byte, o.recent.head-from)
+	o.recent.read(tail, from)
+	o.mu.Unlock()
+	err = o.journal.Fill(from, tail)
+	return err == nil, err
 }
 
 // tellViewers sends p, the newest output, to the writer if that does not block,

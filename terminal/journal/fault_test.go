@@ -50,7 +50,7 @@ func TestFaultNoRoomForTheFirstByte(t *testing.T) {
 		heal()
 		want, from := lost+"kept", uint64(0)
 		if fill {
-			if err := w.Fill([]byte(lost)); err != nil {
+			if err := w.Fill(0, []byte(lost)); err != nil {
 				t.Fatal(err)
 			}
 		} else {

@@ -207,17 +207,22 @@ func TestFill(t *testing.T) {
 	if from, ok := w.Gap(); !ok || from != 8 {
 		t.Fatalf("gap from %d, %v", from, ok)
 	}
-	if err := w.Fill([]byte("lost")); err == nil {
+	if err := w.Fill(8, []byte("lost")); err == nil {
 		t.Fatal("filled where nothing can be written")
 	}
 	os.Remove(blocker)
-	if err := w.Fill([]byte("8lost")); err == nil {
+	if err := w.Fill(7, []byte("8lost")); err == nil {
 		t.Fatal("filled what was written before")
 	}
-	if err := w.Fill([]byte("lost")); err != nil {
+	for _, other := range []string{"los", "lost+"} {
+		if err := w.Fill(8, []byte(other)); err == nil {
+			t.Fatalf("filled %q, which does not end at the head", other)
+		}
+	}
+	if err := w.Fill(8, []byte("lost")); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.Fill([]byte("lost")); err == nil {
+	if err := w.Fill(8, []byte("lost")); err == nil {
 		t.Fatal("filled twice")
 	}
 	if err := w.Append([]byte("kept")); err != nil {

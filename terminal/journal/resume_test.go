@@ -83,7 +83,7 @@ func TestResumeFills(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	if err := w.Fill([]byte("5678")); err != nil {
+	if err := w.Fill(4, []byte("5678")); err != nil {
 		t.Fatal(err)
 	}
 	r := Open(dir)

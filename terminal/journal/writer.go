@@ -249,13 +249,12 @@ func (w *Writer) Gap() (from uint64, ok bool) {
 	return w.gap, w.failure != nil
 }
 
-// Fill stores bytes that a failed append left out: the last len(p) bytes
-// before the head, all of them within the gap. On error nothing has changed.
-func (w *Writer) Fill(p []byte) error {
+// Fill stores bytes that a failed append left out. They begin at offset first,
+// lie within the gap, and end at the head. On error nothing has changed.
+func (w *Writer) Fill(first uint64, p []byte) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	first := w.head - uint64(len(p))
-	if w.failure == nil || len(p) == 0 || first < w.gap {
+	if w.failure == nil || len(p) == 0 || first < w.gap || first+uint64(len(p)) != w.head {
 		return fmt.Errorf("fill journal %s from offset %d: no gap there", w.dir, first)
 	}
 	path := segmentPath(w.dir, first)
