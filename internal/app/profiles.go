@@ -288,7 +288,8 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	view := s.sessionView(ctx, row, "")
 	switch {
 	case row.Profile == "":
-		return api.Session{}, Refusef(api.CodeBadRequest, "session %s was started without a profile, so there is no conversation to take up again", row.Name)
+		return api.Session{}, Refusef(api.CodeBadRequest, "session %s ran a shell or a command, which keeps no conversation to take up again: start it anew by `middleman run %s`, with the command after --",
+			row.Name, s.workspaceName(ctx, row.WorkspaceID))
 	case view.State == terminal.StateUnreachable:
 		return api.Session{}, Refusef(api.CodeUnreachable, "session %s does not answer, so it is not known whether its program still runs", row.Name)
 	case !view.State.Ended():

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "charm.land/bubbletea/v2"
@@ -190,7 +189,15 @@ func (p *peek) take(d *dashboard, err error) {
 }
 
 func (p *peek) draw(d *dashboard) ([]string, *tea.Cursor) {
-	n := max(1, d.rows-3)
+	foot := []string{"Enter sends  Tab sends without Enter  Esc goes back"}
+	switch {
+	case p.problem != "": // the reason matters more than the screen
+		foot = fold([]string{p.problem}, d.cols)
+		foot = foot[:min(len(foot), max(1, d.rows-3))]
+	case p.moved != nil:
+		foot[0] = "it has printed more since: ctrl-r shows it"
+	}
+	n := max(1, d.rows-2-len(foot))
 	lines := []string{rule(d.about(p.row), d.cols)}
 	if p.seen != nil {
 		lines = append(lines, p.seen.lines(d.cols, n)...)
@@ -200,13 +207,10 @@ func (p *peek) draw(d *dashboard) ([]string, *tea.Cursor) {
 	}
 	const prompt = "reply: "
 	text, at := p.reply.draw(d.cols - len(prompt))
-	keys := "Enter sends  Tab sends without Enter  Esc goes back"
-	switch {
-	case p.problem != "":
-		keys = p.problem
-	case p.moved != nil:
-		keys = "it has printed more since: ctrl-r shows it"
+	cursor := tea.NewCursor(len(prompt)+at, len(lines))
+	lines = append(lines, viewer.Fit(prompt+text, d.cols))
+	for _, line := range foot {
+		lines = append(lines, viewer.Fit(line, d.cols))
 	}
-	lines = append(lines, viewer.Fit(prompt+text, d.cols), viewer.Fit(strings.TrimSpace(keys), d.cols))
-	return lines, tea.NewCursor(len(prompt)+at, len(lines)-2)
+	return lines, cursor
 }

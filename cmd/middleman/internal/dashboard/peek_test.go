@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rivo/uniseg"
+
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/terminal"
@@ -21,6 +23,34 @@ func screenOf(text, hash string, offset uint64) *screen {
 func drawnBy(p *peek, d *dashboard) string {
 	lines, _ := p.draw(d)
 	return strings.Join(lines, "\n")
+}
+
+// On a small screen the reason why a reply was not sent is there to its last word.
+func TestPeekTellsTheWholeReason(t *testing.T) {
+	d := newDashboard(t.Context(), &cli.CLI{}, nil, "/")
+	long := "nothing was typed: it is not known whether it shows a dialog (no profile starts this program); " + strings.Repeat("x", 70) + " END"
+	for _, size := range [][2]int{{50, 20}, {80, 24}, {30, 4}} {
+		d.cols, d.rows = size[0], size[1]
+		p := &peek{}
+		p.reply.set("yes")
+		p.see(screenOf("shown", "h1", 5))
+		for _, err := range []error{terminal.ErrChanged, errors.New(long)} {
+			p.take(d, err)
+			lines, cursor := p.draw(d)
+			if len(lines) != d.rows || !strings.HasPrefix(lines[cursor.Y], "reply: yes") {
+				t.Errorf("%v: %d lines, the cursor in line %d:\n%s", size, len(lines), cursor.Y, strings.Join(lines, "\n"))
+			}
+			for _, line := range lines[1:] { // the rule has colour
+				if uniseg.StringWidth(line) > d.cols {
+					t.Errorf("%v: too long: %q", size, line)
+				}
+			}
+			said := strings.ReplaceAll(strings.Join(lines[cursor.Y+1:], ""), " ", "")
+			if d.rows >= 20 && said != strings.ReplaceAll(p.problem, " ", "") {
+				t.Errorf("%v: said %q of %q", size, said, p.problem)
+			}
+		}
+	}
 }
 
 // A reply expects the screen that is drawn, also when a newer one has come; the newer

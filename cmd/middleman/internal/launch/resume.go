@@ -19,10 +19,11 @@ func (c commands) resumeCommand() *cobra.Command {
 		Short: "Continue the conversation of an ended session, and attach",
 		Long: `Continue the conversation of an ended session, and attach.
 
-The session must have been started with a profile (new -p claude). Its program is
-started again in the same workspace, on the same conversation, in a session of its
-own: after a reboot, or when the program was ended. The ended session stays, with
-what it printed. ` + "`middleman profile show NAME`" + ` prints the command.`,
+The session must have been started with the profile of an agent (new -p claude): a
+shell or a command keeps no conversation. Its program is started again in the same
+workspace, on the same conversation, in a session of its own: after a reboot, or when
+the program was ended. The ended session stays, with what it printed.
+` + "`middleman profile show NAME`" + ` prints the command.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			if err := session.checkAttach(c); err != nil {
