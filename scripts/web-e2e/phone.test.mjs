@@ -119,14 +119,17 @@ test('a finger scrolls, with momentum, and full-screen programs too', async () =
   await swipe([200, 200], [200, 480]) // 17 lines
   await page.waitForFunction((at) => document.querySelector('.terminal-host').terminal.buffer.active.viewportY < at - 22, bottom)
   await shot(page, 'phone-scrolled')
-  await run(page, "printf '\\033[?1049h\\033[?1h'; cat -v; printf '\\033[?1049l'")
+  await run(page, "printf '\\033[?1049h\\033[?1h'; cat -v")
   await page.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.type === 'alternate')
   await swipe([200, 200], [200, 300], 4)
   await page.keyboard.press('Enter')
   await seen(page, /\^\[OA\^\[OA/)
+  await touch('touchStart', [200, 300]) // ends the momentum, which would type arrows at the shell
+  await touch('touchEnd')
   await page.keyboard.press('Control+C')
-  await page.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.type === 'normal').catch(() => {})
+  await prompted(page)
   await run(page, "printf '\\033[?1049l\\033[?1l'; clear; echo select-this here")
+  await page.waitForFunction(() => document.querySelector('.terminal-host').terminal.buffer.active.type === 'normal')
   await seen(page, /^select-this here$/)
 })
 
