@@ -1,5 +1,5 @@
-// Package contain makes a panic the error of what it happened in: one request,
-// one workspace, one session. Nothing else ends with it.
+// Package contain recovers panics: a panic becomes an error of the request,
+// workspace or session that it happened in, and the process goes on.
 //
 // A goroutine has nobody above it to recover for it, so whatever serves one of
 // those in a goroutine of its own, or of os/exec's, begins with Call.

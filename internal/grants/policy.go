@@ -1,5 +1,6 @@
-// Package grants decides what a host gives to the profiles of bundles, by the host's own
-// policy file, and reads the secrets that it gives. It starts no session.
+// Package grants decides which mounts, hosts, secrets and capabilities a session of a
+// bundle's profile gets on this host, by the host's own policy file, and reads the
+// secrets. It starts no session.
 //
 // Without a policy file a profile gets what its sandbox has anyway, and nothing else.
 package grants

@@ -1,6 +1,6 @@
-// Package private protects a user's state from other users. It has one strict
-// check each for directories, for files and for the peer of a Unix socket. All
-// code that reads or writes state uses these. It also hardens the process, so
+// Package private makes and checks directories, files, locks and Unix sockets
+// that no other user may touch. It has one strict check each for directories, for
+// files and for the peer of a socket. All code that reads or writes state uses these. It also hardens the process, so
 // that others cannot read its memory.
 //
 // A path passes a check only if no other user than this one and root could have

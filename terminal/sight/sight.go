@@ -1,6 +1,6 @@
-// Package sight compares a screen with descriptions of screens. Whoever starts a
-// session knows what its program's screens mean, and the session's owner compares
-// them; both use this package, so that they agree.
+// Package sight matches a terminal's screen and title against patterns, such as
+// those of a dialog. Whoever starts a session knows what its program's screens mean,
+// and the session's owner compares them; both use this package, so that they agree.
 package sight
 
 import (
