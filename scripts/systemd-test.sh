@@ -284,6 +284,9 @@ as_a_user_unit() {
 	said=$(tester middleman server restart 2>&1)
 	grep -q "^run: systemctl --user restart" <<<"$said" || { echo "$said"; return 1; }
 	[ "$(tester systemctl --user show -P MainPID $unit)" != "$server" ] || { echo "systemctl did not restart the server"; return 1; }
+	server=$(tester systemctl --user show -P MainPID $unit)
+	refuses "goes on with the program that the unit names" tester middleman server restart --program "$odd"
+	is "$(tester systemctl --user show -P MainPID $unit)" "$server" "the server that was not restarted"
 	lives tester mine "$pid"
 	tester middleman server stop
 	is "$(tester systemctl --user show -P ActiveState $unit)" inactive "the unit of a stopped server"

@@ -71,6 +71,18 @@ test('a workspace says how many files are changed, and how far it is from its ba
   }
 })
 
+test('the branch that is shown is the one that is checked out', async () => {
+  const chip = page.getByTitle('Copy the branch’s name')
+  assert.equal(await chip.innerText(), 'middleman/fix')
+  git(path, 'checkout', '--quiet', '-b', 'aside')
+  await chip.filter({ hasText: 'aside' }).waitFor()
+  git(path, 'checkout', '--quiet', '--detach')
+  await chip.filter({ hasText: /^detached [0-9a-f]{12}$/ }).waitFor()
+  git(path, 'checkout', '--quiet', 'middleman/fix')
+  git(path, 'branch', '--quiet', '-D', 'aside')
+  await chip.filter({ hasText: 'middleman/fix' }).waitFor()
+})
+
 test('the diff: files, hunks, words, colours, side by side, and nothing of it is hidden', async () => {
   await button('Changes').click()
   await page.locator('.diff-line .c-keyword', { hasText: 'func' }).first().waitFor()

@@ -3,6 +3,7 @@
 // has the same.
 
 import type { Group, Session, Workspace } from './api'
+import { branchOf } from './git/status'
 import { prefs, setPrefs } from './prefs'
 import { state } from './store'
 
@@ -52,7 +53,7 @@ export function matches(r: Row, filter: string): boolean {
   const words = filter.toLowerCase().split(/\s+/).filter(Boolean)
   if (words.length === 0) return true
   const text = [nameOf(r), titles[r.group], r.state, r.session?.title, r.session?.profile, r.session?.argv?.join(' '),
-    r.workspace.branch, r.workspace.repository_name].join(' ').toLowerCase()
+    branchOf(r.workspace), r.workspace.repository_name].join(' ').toLowerCase()
   return words.every((word) => text.includes(word))
 }
 

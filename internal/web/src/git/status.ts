@@ -5,6 +5,7 @@
 import { useEffect, useReducer } from 'preact/hooks'
 import { Problem } from '../http'
 import { state } from '../store'
+import type { Workspace } from '../api'
 import { readStatus, readStatuses } from './api'
 import type { Status } from './api'
 
@@ -77,6 +78,22 @@ export function useStatus(workspace: string): Status | undefined {
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   useEffect(() => whenStatus(workspace, () => redraw(undefined as never)), [workspace])
   return statuses.get(workspace)
+}
+
+/**
+ * The branch that a workspace has checked out, as `middleman ls` tells it: a program
+ * may have switched. It is the one that the workspace was made with while that is not
+ * known, or while an operation such as a rebase has detached HEAD.
+ */
+export function branchOf(w: Workspace): string | undefined {
+  const s = statuses.get(w.id)
+  if (!w.branch || !s?.head || (!s.branch && s.operation)) return w.branch
+  return s.branch || `detached ${s.head.slice(0, 12)}`
+}
+
+export function useBranch(w: Workspace): string | undefined {
+  useStatus(w.id)
+  return branchOf(w)
 }
 
 /** A status in short, with the signs that `middleman ls` has no room for either. */

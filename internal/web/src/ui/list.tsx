@@ -3,6 +3,8 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { checkRuntime } from '../api'
+import type { Workspace } from '../api'
+import { useBranch } from '../git/status'
 import { go, pathOf, place } from '../nav'
 import type { Place } from '../nav'
 import { isCollapsed, nameOf, toggleCollapsed } from '../list'
@@ -93,7 +95,7 @@ export function Item({ row: r, name = nameOf(r), to = placeOf(r), wide, onNaviga
           <span class="item-name"><bdi>{name}</bdi></span>
           <span class="item-sub"><span><bdi>{doing(r)}</bdi></span></span>
         </span>
-        {wide && r.workspace.branch && <span class="item-branch hint"><Branch /><span>{r.workspace.branch}</span></span>}
+        {wide && <BranchOf workspace={r.workspace} />}
         {wide && <span class="item-repository hint">{r.workspace.repository_name}</span>}
         {r.session && <Unseen sessions={[r.session]} />}
         {children}
@@ -101,6 +103,11 @@ export function Item({ row: r, name = nameOf(r), to = placeOf(r), wide, onNaviga
       </a>
     </li>
   )
+}
+
+function BranchOf({ workspace }: { workspace: Workspace }) {
+  const branch = useBranch(workspace)
+  return branch ? <span class="item-branch hint"><Branch /><span>{branch}</span></span> : null
 }
 
 /** What agents ask to be allowed, the oldest first. */

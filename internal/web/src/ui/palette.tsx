@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { downloadRecording } from '../api'
+import { branchOf } from '../git/status'
 import { go, leaveTerminal, place } from '../nav'
 import { prefs, setPrefs } from '../prefs'
 import { rows } from '../list'
@@ -28,7 +29,7 @@ function entries(): Entry[] {
   for (const { workspace: w, session: s } of rows()) { // who needs the user first
     all.push(s
       ? { title: `${w.label} / ${s.name}`, detail: s.title || stateWords(s), run: () => go({ workspace: w.label, session: s.name }) }
-      : { title: w.label, detail: w.branch ?? w.path, run: () => go({ workspace: w.label }) })
+      : { title: w.label, detail: branchOf(w) ?? w.path, run: () => go({ workspace: w.label }) })
   }
   all.push({ title: 'All sessions', detail: 'Start page', run: () => go({}) })
   all.push({ title: 'New workspace…', detail: 'Action', run: () => show({ is: 'new-workspace' }) })

@@ -4,7 +4,7 @@ import type { Denial, Session, Workspace } from '../api'
 import { mark, putWorkspace, report, sessionsOf, shownSession, toast, useStore } from '../store'
 import { Counts } from '../git/counts'
 import * as git from '../git/api'
-import { showStatusOf } from '../git/status'
+import { showStatusOf, useBranch } from '../git/status'
 import { go, place } from '../nav'
 import { copy } from '../term/view'
 import { bundleWords, clock, denialWords, sandboxWords, seconds, visible } from '../words'
@@ -29,6 +29,7 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
   const sessions = sessionsOf(workspace.id)
   const session = shownSession(workspace.id, wanted)
   const { page } = place()
+  const branch = useBranch(workspace)
   useFullRecord(workspace)
   useEffect(() => {
     showStatusOf(workspace.id)
@@ -39,10 +40,8 @@ export function WorkspacePage({ workspace, session: wanted, onMenu }: Props) {
       <header class="bar">
         <button class="quiet square only-phone" aria-label="Show workspaces" onClick={onMenu}><Menu /></button>
         <h1>{workspace.label}</h1>
-        {workspace.branch && (
-          <button class="chip" title="Copy the branch’s name" onClick={() => void copied(workspace.branch!)}>
-            <Branch /><span>{workspace.branch}</span>
-          </button>
+        {branch && (
+          <button class="chip" title="Copy the branch’s name" onClick={() => void copied(branch)}><Branch /><span>{branch}</span></button>
         )}
         <button class="chip path" title="Copy the path" onClick={() => void copied(workspace.path)}>
           <span>{workspace.path}</span><Copy />
