@@ -151,7 +151,26 @@ function check(request, serverKey) {
   assert.ok(exp * 1000 > Date.now() && exp * 1000 < Date.now() + 86_400_000)
 }
 
-const deliver = (text) => devtools.send('ServiceWorker.deliverPushMessage', { origin: url(''), registrationId: registration, data: text })
+/**
+ * Delivers a message, and waits until the worker has shown it. Nobody may ask for the
+ * notifications meanwhile: Chromium forgets one that it finds recorded and not shown yet.
+ */
+async function deliver(text) {
+  await worker().evaluate(() => {
+    const { registration } = self
+    const { showNotification } = registration
+    self.showed = new Promise((resolve) => {
+      registration.showNotification = (...notification) => {
+        registration.showNotification = showNotification
+        const showing = registration.showNotification(...notification)
+        resolve(showing)
+        return showing
+      }
+    })
+  })
+  await devtools.send('ServiceWorker.deliverPushMessage', { origin: url(''), registrationId: registration, data: text })
+  await worker().evaluate(() => self.showed)
+}
 
 /** Waits until the worker shows as many notifications; its events come one after the other. */
 async function showing(n) {
