@@ -99,19 +99,27 @@ func TestExitOnAFullDisk(t *testing.T) {
 	}
 }
 
-// While a disk is full a session goes on: its viewer sees every byte. What the
-// disk did not take is told as a gap. It ends where there is room again, or
-// before that, at the oldest output that is in memory.
-func TestGapOnAFullDisk(t *testing.T) {
+// catOnASmallDisk starts a session on a disk of its own that prints KEPT and then
+// what is typed, and attaches to it.
+func catOnASmallDisk(t *testing.T) (data, id string, session terminal.Session, a terminal.Attachment) {
+	t.Helper()
 	data, b := smallDisk(t)
 	s := spec("stty raw -echo; printf KEPT; exec cat")
 	start(t, b, s, nil)
-	session := b.Session(s.ID)
+	session = b.Session(s.ID)
 	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer a.Close()
+	t.Cleanup(func() { a.Close() })
+	return data, s.ID, session, a
+}
+
+// While a disk is full a session goes on: its viewer sees every byte. What the
+// disk did not take is told as a gap. It ends where there is room again, or
+// before that, at the oldest output that is in memory.
+func TestGapOnAFullDisk(t *testing.T) {
+	data, id, session, a := catOnASmallDisk(t)
 	seen := ""
 	see := func(text string) {
 		t.Helper()
@@ -140,7 +148,7 @@ func TestGapOnAFullDisk(t *testing.T) {
 	}
 	see("HEALED")
 	kept, gaps := "", 0
-	r := journal.Open(filepath.Join(data, "sessions", s.ID, "journal"))
+	r := journal.Open(filepath.Join(data, "sessions", id, "journal"))
 	defer r.Close()
 	buf := make([]byte, 4096)
 	for at := uint64(0); at < uint64(len(seen)); {
@@ -169,15 +177,7 @@ func TestGapOnAFullDisk(t *testing.T) {
 // Once there is room again, output from memory is kept as if there had always
 // been room: for whoever asks next, and with the next output.
 func TestGapIsFilledFromMemory(t *testing.T) {
-	data, b := smallDisk(t)
-	s := spec("stty raw -echo; printf KEPT; exec cat")
-	start(t, b, s, nil)
-	session := b.Session(s.ID)
-	a, err := session.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer a.Close()
+	data, _, session, a := catOnASmallDisk(t)
 	want := "KEPT"
 	see := func(text string) {
 		t.Helper()
