@@ -76,7 +76,7 @@ const (
 // that the program needs, or that this host could not keep it from. Given has all grants
 // then too.
 func Decide(p Policy, r Request) (Given, error) {
-	g := Given{Level: r.Level, Secrets: map[string]string{}}
+	g := Given{Level: r.Level, Secrets: map[string]string{}, Grants: []bundle.Grant{}}
 	if g.Level == "" {
 		g.Level = sandbox.None
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 
 	"middleman/internal/api"
 	"middleman/internal/attention"
@@ -103,12 +104,17 @@ var names = map[string]bool{
 }
 
 // tidy replaces the explanations in an answer of the remote with that name, and says
-// of what is in it that it is there. In names it spells out what does not show. How
-// sessions are sorted is for the hub to say.
+// of what is in it that it is there. In names it spells out what does not show. A list
+// that is missing becomes an empty one. How sessions are sorted is for the hub to say.
 func tidy(name string, answer any) {
 	if answer != nil {
 		tidyValue(name, reflect.ValueOf(answer))
 	}
+}
+
+// isNoList reports whether a list is missing that clients are promised: null is none.
+func isNoList(field reflect.StructField, f reflect.Value) bool {
+	return f.Kind() == reflect.Slice && f.IsNil() && f.Type().Elem().Kind() != reflect.Uint8 && !strings.Contains(field.Tag.Get("json"), ",omit")
 }
 
 func tidyValue(name string, v reflect.Value) {
@@ -127,6 +133,8 @@ func tidyValue(name string, v reflect.Value) {
 			field := v.Type().Field(i)
 			switch f := v.Field(i); {
 			case !field.IsExported():
+			case isNoList(field, f):
+				f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 			case field.Name == "Runtime" && slices.Contains(placed, v.Type()):
 				f.SetString(name)
 			case names[field.Name] && f.Kind() == reflect.String:

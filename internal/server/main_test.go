@@ -377,7 +377,41 @@ func (r *running) do(c *http.Client, req *http.Request) answer {
 	if err != nil {
 		r.t.Fatal(err)
 	}
+	if strings.HasSuffix(resp.Header.Get("Content-Type"), "json") {
+		if at := nullIn(body); at != "" {
+			r.t.Errorf("%s %s: %s is null: a client would have to ask before it reads a list: %s", req.Method, req.URL.Path, at, body)
+		}
+	}
 	return answer{resp.StatusCode, resp.Header, body}
+}
+
+// nullIn is the path of the first null in a JSON text, and empty where there is none.
+func nullIn(text []byte) string {
+	var value any
+	if json.Unmarshal(text, &value) != nil {
+		return ""
+	}
+	var find func(path string, value any) string
+	find = func(path string, value any) string {
+		switch value := value.(type) {
+		case nil:
+			return cmp.Or(path, "all of it")
+		case map[string]any:
+			for name, v := range value {
+				if at := find(path+"."+name, v); at != "" {
+					return at
+				}
+			}
+		case []any:
+			for i, v := range value {
+				if at := find(fmt.Sprintf("%s[%d]", path, i), v); at != "" {
+					return at
+				}
+			}
+		}
+		return ""
+	}
+	return find("", value)
 }
 
 // get decodes the answer to a request that must succeed.

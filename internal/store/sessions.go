@@ -200,7 +200,7 @@ func scanSession(row scanner) (Session, error) {
 	x.CreatedAt = fromNano(created)
 	// A damaged row says so in Error. It must not keep a list from its other rows.
 	if err := json.Unmarshal([]byte(argv), &x.Argv); err != nil {
-		x.Argv, x.Error = nil, fmt.Sprintf("its record is damaged: argv: %v", err)
+		x.Argv, x.Error = []string{}, fmt.Sprintf("its record is damaged: argv: %v", err)
 	}
 	if exit != nil {
 		if err := json.Unmarshal([]byte(*exit), &x.Exit); err != nil {
@@ -215,6 +215,9 @@ func scanSession(row scanner) (Session, error) {
 	if launched != "" {
 		if err := json.Unmarshal([]byte(launched), &x.Bundle); err != nil {
 			x.Bundle, x.Error = &bundle.Launched{}, fmt.Sprintf("its record is damaged: bundle: %v", err)
+		}
+		if x.Bundle != nil && x.Bundle.Grants == nil {
+			x.Bundle.Grants = []bundle.Grant{} // of a record that was damaged, or written by an earlier build
 		}
 	}
 	return x, nil
