@@ -80,8 +80,8 @@ export function inOrder(whenFailed) {
 export const shot = async (page, name) => artifacts && page.screenshot({ path: join(artifacts, `${name}.png`) })
 
 /** Waits until the shown terminal stands so: attached, watching, busy, ... */
-export const phase = (page, is, timeout = patience) =>
-  page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached', timeout }).catch(async (error) => {
+export const phase = (page, is) =>
+  page.locator(`.screen[data-phase=${is}]`).waitFor({ state: 'attached' }).catch(async (error) => {
     throw new Error(`the terminal is not ${is}; the page at ${page.url()} says:\n${await standing(page)}`, { cause: error })
   })
 
@@ -122,7 +122,7 @@ export async function prompted(page) {
 let calls = 0
 
 /** Waits until a line of the shown terminal matches, and returns the match. */
-export async function seen(page, pattern, timeout = patience) {
+export async function seen(page, pattern) {
   await page.waitForFunction(([source, flags, call]) => {
     const { terminal } = document.querySelector('.terminal-host') ?? {}
     if (!terminal) return false
@@ -140,7 +140,7 @@ export async function seen(page, pattern, timeout = patience) {
       if (wanted.test(active.getLine(i).translateToString(true))) return true
     }
     return false
-  }, [pattern.source, pattern.flags, ++calls], { timeout }).catch(async (error) => {
+  }, [pattern.source, pattern.flags, ++calls]).catch(async (error) => {
     throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).filter(Boolean).slice(-30).join('\n')}`, { cause: error })
   })
   return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)

@@ -147,7 +147,7 @@ const reader = `
 test('comments on lines become one message, which only the screen that was seen gets', async () => {
   const got = join(server.root, 'got')
   server.middleman('run', 'fix', '-d', '--name', 'agent', '--', process.execPath, '-e', reader, got)
-  server.middleman('wait', 'fix/agent', '--text', 'ready>', '--timeout', '30s')
+  server.middleman('wait', 'fix/agent', '--text', 'ready>', '--timeout', '60s')
   const comment = async (line, text) => {
     await button(line).first().click()
     await page.getByRole('textbox', { name: /^Comment on line/ }).fill(text)
@@ -164,7 +164,7 @@ test('comments on lines become one message, which only the screen that was seen 
   await form.getByLabel('The screen').getByText('ready>').waitFor()
   await shot(page, 'send-comments')
   server.middleman('send', 'fix/agent', 'change the screen')
-  server.middleman('wait', 'fix/agent', '--text', 'another screen>', '--timeout', '30s')
+  server.middleman('wait', 'fix/agent', '--text', 'another screen>', '--timeout', '60s')
   await button('Send', form).click()
   await form.getByText('nothing was typed').waitFor()
   assert.ok(!existsSync(got))
@@ -348,7 +348,7 @@ test('on a phone alone: read the diff, comment, merge, delete, restore', async (
   git(server.middleman('path', 'fix').trim(), 'commit', '--quiet', '--message', 'Drafts')
   writeFileSync(join(server.middleman('path', 'fix').trim(), 'main.go'), program('good evening'))
   server.middleman('run', 'fix', '-d', '--name', 'reader', '--', process.execPath, '-e', reader, join(server.root, 'got-small'))
-  server.middleman('wait', 'fix/reader', '--text', 'ready>', '--timeout', '30s')
+  server.middleman('wait', 'fix/reader', '--text', 'ready>', '--timeout', '60s')
   await small.goto(server.newLink().replace('/#', '/w/fix/reader#'))
   await phase(small, 'attached')
   await button('Changes', small).tap()

@@ -263,7 +263,7 @@ test('a paste of 200 KB arrives whole and in order', async () => {
       .dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true, cancelable: true }))
   }, text)
   await page.keyboard.press('Control+D')
-  const [, sum] = await seen(page, /^([0-9a-f]{32}) {2}-$/, 30_000)
+  const [, sum] = await seen(page, /^([0-9a-f]{32}) {2}-$/)
   assert.equal(sum, createHash('md5').update(text).digest('hex'))
 })
 
@@ -296,7 +296,7 @@ test('the clipboard: set by a program, selected, pasted, and never read by a pro
 
 /** Waits until the clipboard holds text; a browser has no event for that. */
 async function clipboard(text, on = page) {
-  const until = Date.now() + 10_000
+  const until = Date.now() + 60_000
   for (let have; have !== text; await on.waitForTimeout(50)) {
     have = await on.evaluate(() => navigator.clipboard.readText())
     assert.ok(have === text || Date.now() < until, `the clipboard holds ${JSON.stringify(have)}, not ${JSON.stringify(text)}`)
@@ -354,7 +354,7 @@ once('the search finds text and returns to the terminal', async () => {
 
 test('a flood of output is followed to its last line', async () => {
   await run(page, 'seq 1 1000000; echo floo""ded')
-  await seen(page, /^flooded$/, 60_000)
+  await seen(page, /^flooded$/)
   const numbers = (await lines(page)).filter((line) => /^\d+$/.test(line))
   assert.equal(numbers.at(-1), '1000000')
 })
@@ -370,8 +370,8 @@ test('kill -9 of the server: the text goes on, each line exactly once', async ()
     await page.getByText('Reconnecting').first().waitFor()
     await shot(page, 'server-killed')
     await server.start()
-    await phase(page, 'attached', 30_000)
-    const [, pid] = await seen(page, new RegExp(`^counted-${kill} (\\d+)$`), 60_000)
+    await phase(page, 'attached')
+    const [, pid] = await seen(page, new RegExp(`^counted-${kill} (\\d+)$`))
     assert.equal(pid, shellPID, 'the shell must not have noticed')
     const numbers = (await lines(page)).filter((line) => line.startsWith(`${kill}n`))
     assert.deepEqual(numbers, Array.from({ length: 400 }, (_, i) => `${kill}n${i + 1}`))
@@ -382,38 +382,46 @@ test('kill -9 of the server: the text goes on, each line exactly once', async ()
 
 test('a query is answered at most once, whoever answers it', async () => {
   const script = join(server.root, 'ask.mjs')
+  const enough = join(server.root, 'asked-enough')
+  // It asks one thing at a time, so that a slow answer costs no other: what gets none within 3 s is lost.
   writeFileSync(script, `
-    let answers = 0, asked = 0, other = ''
+    import { existsSync } from 'node:fs'
+    let asked = 0, answers = 0, other = '', answered = () => {}
     process.stdin.setRawMode(true)
     process.stdin.on('data', (d) => {
       const text = d.toString('latin1')
       answers += text.split('\\x1b[0n').length - 1
       other += text.replaceAll('\\x1b[0n', '')
+      answered()
     })
-    console.log('asking')
-    const timer = setInterval(() => {
+    const wait = (ms) => new Promise((done) => setTimeout(done, ms))
+    for (let left = 20; left > 0; ) {
+      if (++asked === 20) console.log('asking')
+      const answer = new Promise((done) => { answered = done })
       process.stdout.write('\\x1b[5n')
-      if (++asked < 100) return
-      clearInterval(timer)
-      setTimeout(() => {
-        console.log('answers=' + answers + ' other=' + JSON.stringify(other))
-        process.exit()
-      }, 1500)
-    }, 30)
+      await Promise.race([answer, wait(3000)])
+      await wait(10)
+      if (existsSync(${JSON.stringify(enough)})) left--
+    }
+    await wait(1000)
+    console.log('asked=' + asked + ' answers=' + answers + ' other=' + JSON.stringify(other))
+    process.exit()
   `)
   await run(page, `clear; ${process.execPath} ${script}`)
   await seen(page, /^asking$/)
   await server.kill()
   await phase(page, 'disconnected')
   await server.start()
-  await phase(page, 'attached', 30_000)
-  const [, answers, other] = await seen(page, /^answers=(\d+) other=(.*)$/, 30_000)
+  await phase(page, 'attached')
+  writeFileSync(enough, '')
+  const [, asked, answers, other] = await seen(page, /^asked=(\d+) answers=(\d+) other=(.*)$/)
   assert.equal(other, '""', 'nothing but answers may be typed')
-  assert.ok(Number(answers) <= 100 && Number(answers) >= 80, `${answers} answers to 100 queries`)
+  // One may be under way when the server is killed, and one when the page is back.
+  assert.ok(Number(answers) <= Number(asked) && Number(answers) >= Number(asked) - 2, `${answers} answers to ${asked} queries`)
 })
 
 test('a reload brings the screen back and types nothing', async () => {
-  await run(page, 'clear; printf "\\033[c\\033[6n"; sleep 1; read -t 1 -n 1000; clear; echo stays')
+  await run(page, 'clear; printf "\\033[c\\033[6n"; read -rs -t 60 -d R; clear; echo stays')
   await seen(page, /^stays$/)
   await prompted(page)
   const before = (await lines(page)).filter(Boolean)
@@ -609,7 +617,7 @@ done
     await button(choice, dialog).click()
     await dialog.waitFor({ state: 'detached' })
     await asks.waitFor({ state: 'detached' })
-    server.middleman('wait', 'fix-login/asker', '--text', `answered ${file}`, '--timeout', '20s')
+    server.middleman('wait', 'fix-login/asker', '--text', `answered ${file}`, '--timeout', '60s')
     assert.match(readFileSync(answer, 'utf8'), behavior)
   }
   // One that is answered elsewhere meanwhile.

@@ -29,7 +29,7 @@ before(async () => {
   await page.getByRole('combobox', { name: 'Repository' }).fill(server.repository)
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('target')
   await page.getByRole('button', { name: 'Create workspace' }).click()
-  await phase(page, 'attached', 60_000)
+  await phase(page, 'attached')
   context.on('response', (response) => {
     if (!response.ok() || !response.url().startsWith(url('/api/'))) return
     const visit = response.request().isNavigationRequest() // which has no frame yet
@@ -80,7 +80,7 @@ function Hostile() {
     http.listen(port, host, () => resolve((this.port = http.address().port)))
   })
   /** Listens as soon as those who were killed there are gone. */
-  this.listenSoon = async (port, until = Date.now() + 30_000) => {
+  this.listenSoon = async (port, until = Date.now() + 60_000) => {
     for (;;) {
       try {
         return await this.listen(port)
@@ -154,12 +154,12 @@ async function nothing(outcome) {
 /** Checks that the client is logged in and types. */
 async function works() {
   await page.bringToFront()
-  await phase(page, 'attached', 30_000)
+  await phase(page, 'attached')
   const word = `works-${Math.random().toString(36).slice(2)}`
   await run(page, `echo ${word.slice(0, 3)}""${word.slice(3)}`)
-  await seen(page, new RegExp(`^${word}$`), 30_000)
+  await seen(page, new RegExp(`^${word}$`))
   await page.reload()
-  await phase(page, 'attached', 30_000)
+  await phase(page, 'attached')
 }
 
 const session = () => JSON.parse(server.middleman('ls', '--sessions', '--json')).sessions[0].id
@@ -274,7 +274,7 @@ test('nobody gets our port while our server is away', async () => {
     await assert.rejects(new Hostile().listen(Number(server.listens.split(':')[1]), host), { code: /^(EADDRINUSE|EADDRNOTAVAIL|EAFNOSUPPORT)$/ }, host)
   }
   await server.start()
-  await phase(page, 'attached', 30_000)
+  await phase(page, 'attached')
   await nothing({})
   assert.deepEqual(logins().map((login) => login.id), before)
 })
@@ -303,8 +303,8 @@ test('a server on our port after ours and its holder have ended', async () => {
     }
 
     // The page that is open asks for proof, and sends nothing but that question.
-    await page.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
-    await second.getByRole('heading', { name: 'Another program answers here' }).waitFor({ timeout: 30_000 })
+    await page.getByRole('heading', { name: 'Another program answers here' }).waitFor()
+    await second.getByRole('heading', { name: 'Another program answers here' }).waitFor()
     await second.close()
     await shot(page, 'impostor')
     const asked = squatter.received.filter(({ path }) => path.startsWith('/api/'))
@@ -384,12 +384,12 @@ test('a server on our port after ours and its holder have ended', async () => {
 
   // The page that is open says what to do; the next link leads past all that was left.
   const where = new URL(page.url()).pathname
-  await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
+  await page.getByText('This browser has no login for').waitFor()
   secrets.add(server.loginLink.split('=')[1])
   await page.goto(server.loginLink)
   await page.getByRole('main').getByRole('button', { name: 'New workspace' }).waitFor()
   await page.goto(url(where))
-  await phase(page, 'attached', 30_000)
+  await phase(page, 'attached')
   await nothing({})
   assert.equal(logins().length, 1)
 })
@@ -411,7 +411,7 @@ test('a server on our port that says that the login has ended', async () => {
   const squatter = new Hostile()
   await squatter.listenSoon(Number(server.listens.split(':')[1]))
   squatter.answer = () => [401, '{"status":401,"code":"unauthorized","detail":"no"}', 'application/problem+json']
-  await page.getByText('This browser has no login for').waitFor({ timeout: 30_000 })
+  await page.getByText('This browser has no login for').waitFor()
   await squatter.close()
   await server.start()
   secrets.add(server.loginLink.split('=')[1])

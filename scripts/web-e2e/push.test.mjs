@@ -174,7 +174,7 @@ async function deliver(text) {
 
 /** Waits until the worker shows as many notifications; its events come one after the other. */
 async function showing(n) {
-  for (const until = Date.now() + 15_000; ;) {
+  for (const until = Date.now() + 60_000; ;) {
     const list = await shown()
     if (list.length === n) return list
     assert.ok(Date.now() < until, `the worker shows ${JSON.stringify(list)} and not ${n}`)

@@ -141,7 +141,7 @@ export class Server {
   }
 
   middleman(...args) {
-    return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 30_000 })
+    return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 90_000 })
   }
 
   /** A terminal of the user's own, in a tmux of their own, in which a command runs. */

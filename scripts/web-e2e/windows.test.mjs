@@ -50,9 +50,9 @@ const all = (f) => Promise.all(windows.map(f))
 
 /** Waits until all windows are connected, with one stream for all. */
 async function connected() {
-  await all((page) => page.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 }))
-  await all((page) => phase(page, 'attached', 60_000))
-  for (const until = Date.now() + 30_000; open().length !== 1; await windows[0].waitForTimeout(50)) {
+  await all((page) => page.getByText('Connected', { exact: true }).waitFor())
+  await all((page) => phase(page, 'attached'))
+  for (const until = Date.now() + 60_000; open().length !== 1; await windows[0].waitForTimeout(50)) {
     assert.ok(Date.now() < until, `${open().length} streams`)
   }
 }
@@ -123,7 +123,7 @@ test('a server that is killed and comes back has all windows again', async () =>
 
 test('a login that ends, ends in all windows, and the next one is for all', async () => {
   server.middleman('login', 'revoke', '--all')
-  await all((page) => page.getByText('This browser has no login for').waitFor({ timeout: 60_000 }))
+  await all((page) => page.getByText('This browser has no login for').waitFor())
   const [one] = windows
   await one.goto(server.newLink().replace('/#', '/w/many/sh#'))
   await connected()
