@@ -1,21 +1,85 @@
 // A Chromium of its own, and what the tests do with its pages.
 
+import assert from 'node:assert/strict'
 import { accessSync, constants, mkdirSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import { chromium } from 'playwright-core'
 
 const artifacts = process.env.ARTIFACTS
 if (artifacts) mkdirSync(artifacts, { recursive: true })
 
-const patience = 60_000 // a busy machine may be slow; what never comes is told as well after a minute
+export const patience = 120_000 // a busy machine may be slow; what never comes is told as well after two minutes
 
-/** Starts one; more are further arguments of it. */
+/** In a page: keeps what its toasts have said, because they go by themselves. */
+function noteToasts() {
+  window.toasts = []
+  new MutationObserver((changes) => {
+    for (const { addedNodes } of changes) {
+      for (const node of addedNodes) if (node instanceof Element && node.matches('.toast, .toasts, .app')) note(node)
+    }
+  }).observe(document, { childList: true, subtree: true })
+  function note(node) {
+    for (const toast of node.matches('.toast') ? [node] : node.querySelectorAll('.toast')) window.toasts.push(toast.querySelector('span').textContent)
+  }
+}
+
+/** Waits until a toast of the page has said so, whether it is still there or not. */
+export const toasted = (page, text) => page.waitForFunction((text) => window.toasts?.some((said) => said.includes(text)), text).catch(async (error) => {
+  throw new Error(`no toast said ${text}, but ${JSON.stringify(await page.evaluate(() => window.toasts))}`, { cause: error })
+})
+
+/** Toasts that a page shows from now on stay until somebody takes them away. */
+export const keepToasts = (page) => page.evaluate(() => {
+  const { setTimeout } = window
+  window.setTimeout = (f, ms, ...rest) => ([4_000, 9_000, 15_000].includes(ms) ? 0 : setTimeout(f, ms, ...rest))
+})
+
+/** Waits until what is read is as wanted; where that may change too, it is read as well. */
+export async function becomes(read, wanted, message) {
+  for (const until = Date.now() + patience; ; await new Promise((next) => setTimeout(next, 50))) {
+    const [got, want] = [await read(), typeof wanted === 'function' ? await wanted() : wanted]
+    if (isDeepStrictEqual(got, want)) return
+    if (Date.now() > until) assert.deepEqual(got, want, message)
+  }
+}
+
+/** Opens the palette, and runs the entry that is found by some words. */
+export async function palette(page, words) {
+  await openPalette(page)
+  await page.getByRole('combobox', { name: 'Jump to' }).fill(words)
+  await page.keyboard.press('Enter')
+}
+
+/** A page that was just drawn hears no key yet. One that it has heard is drawn with the next frame: pressed again, it would close the palette. */
+export async function openPalette(page) {
+  for (const until = Date.now() + patience; ;) {
+    await page.keyboard.press('Control+Shift+K')
+    await page.evaluate(() => new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn))))
+    if (await page.getByRole('combobox', { name: 'Jump to' }).isVisible()) return
+    assert.ok(Date.now() < until, 'no palette opens')
+  }
+}
+
+/** Starts one for tests; more are further arguments of it. */
 export async function launch(...more) {
+  const browser = await start(...more)
+  const newContext = browser.newContext.bind(browser)
+  browser.newContext = async (...how) => {
+    const context = await newContext(...how)
+    await context.addInitScript(noteToasts)
+    return context
+  }
+  return browser
+}
+
+/** Starts one, whose pages are as they are. */
+export async function start(...more) {
   const args = ['--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking',
     '--disable-component-update', '--disable-sync', ...more]
   if (process.getuid?.() === 0) args.push('--no-sandbox')
-  const browser = await chromium.launch({ executablePath: findChromium(), args })
+  const browser = await chromium.launch({ executablePath: findChromium(), args, timeout: patience })
   const newContext = browser.newContext.bind(browser)
   browser.newContext = async (...how) => {
     const context = await newContext(...how)
@@ -121,9 +185,9 @@ export async function prompted(page) {
 
 let calls = 0
 
-/** Waits until a line of the shown terminal matches, and returns the match. */
+/** Waits until a line of the shown terminal matches, and returns the last match. */
 export async function seen(page, pattern) {
-  await page.waitForFunction(([source, flags, call]) => {
+  const found = await page.waitForFunction(([source, flags, call]) => {
     const { terminal } = document.querySelector('.terminal-host') ?? {}
     if (!terminal) return false
     // It is asked once a frame: all lines are read once, then the last ones, and only if more was printed.
@@ -136,14 +200,19 @@ export async function seen(page, pattern) {
     Object.assign(terminal, { readBy: call, readAt: terminal.printed })
     const { active } = terminal.buffer
     const wanted = new RegExp(source, flags)
+    const textAt = (i) => active.getLine(i).translateToString(true)
     for (let i = active.length - 1; i >= (first ? 0 : active.length - 2_000) && i >= 0; i--) {
-      if (wanted.test(active.getLine(i).translateToString(true))) return true
+      if (!wanted.test(textAt(i))) continue
+      let [from, whole] = [i, '']
+      while (active.getLine(from).isWrapped && from > 0) from--
+      do whole += textAt(from++); while (active.getLine(from)?.isWrapped)
+      return whole.match(wanted) ?? textAt(i).match(wanted)
     }
     return false
   }, [pattern.source, pattern.flags, ++calls]).catch(async (error) => {
     throw new Error(`${pattern} did not appear; the terminal has:\n${(await lines(page)).filter(Boolean).slice(-30).join('\n')}`, { cause: error })
   })
-  return (await lines(page)).map((line) => line.match(pattern)).findLast(Boolean)
+  return found.jsonValue()
 }
 
 /** Waits until the bar over a terminal says how its program ended: notices may say the same of others. */

@@ -8,7 +8,7 @@ import { cpus, loadavg } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import * as inPage from './figures.page.mjs'
-import { launch, phase } from './browser.mjs'
+import { phase, start as startBrowser } from './browser.mjs'
 import { desktop, phone } from './pages.mjs'
 import { Server } from './server.mjs'
 
@@ -216,7 +216,7 @@ try {
   appendFileSync(join(server.home, 'config', 'config.toml'), '[terminal]\njournal_bytes = 0\n', { mode: 0o600 }) // without skipping, all is kept
   await server.kill()
   await server.start()
-  browser = await launch()
+  browser = await startBrowser()
   context = await browser.newContext(desktop)
   server.middleman('new', 'figures', '-d', '--no-session')
   const first = await context.newPage()

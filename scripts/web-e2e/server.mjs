@@ -1,11 +1,12 @@
 // A server of the real binary in a throw-away home, with a repository to work on.
 
-import { execFileSync, spawn } from 'node:child_process'
+import { execFile, execFileSync, spawn } from 'node:child_process'
 import dns from 'node:dns'
 import { mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import tls from 'node:tls'
+import { promisify } from 'node:util'
 
 const binary = process.env.MIDDLEMAN_BINARY
 
@@ -141,7 +142,20 @@ export class Server {
   }
 
   middleman(...args) {
-    return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 90_000 })
+    return execFileSync(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 150_000 })
+  }
+
+  /** The same for a test that has something to answer meanwhile. */
+  async middlemanSoon(...args) {
+    return (await promisify(execFile)(binary, args, { cwd: this.repository, env: this.environment, encoding: 'utf8', timeout: 150_000 })).stdout
+  }
+
+  /** Waits until nobody is attached to a session, WORKSPACE/SESSION: a page that has left takes its time to be gone. */
+  async free(name, until = Date.now() + 120_000) {
+    const find = async () => JSON.parse(await this.middlemanSoon('ls', '--sessions', '--json')).sessions.find((s) => `${s.workspace_name}/${s.name}` === name)
+    for (let session; (session = await find()).writer; ) {
+      if (Date.now() > until) throw new Error(`${name} still has a writer: ${JSON.stringify(session.writer)}`)
+    }
   }
 
   /** A terminal of the user's own, in a tmux of their own, in which a command runs. */
@@ -152,7 +166,7 @@ export class Server {
     return {
       type: (text) => tmux('send-keys', '-l', text, ';', 'send-keys', 'Enter'),
       end: () => tmux('kill-server'),
-      async shows(pattern, until = Date.now() + 60_000) {
+      async shows(pattern, until = Date.now() + 120_000) {
         let screen = ''
         while (Date.now() < until) { // tmux tells of no output; the command may end
           screen = tmux('capture-pane', '-p')
