@@ -20,6 +20,8 @@ export interface Toast {
   text: string
   /** What can be done about it. */
   action?: { label: string; run: () => void }
+  /** Milliseconds that it stays, from when it is drawn. */
+  stays: number
   /** The session that it is about, by id: it goes once the user looks at that. */
   session?: string
 }
@@ -212,9 +214,17 @@ export function removeWorkspace(id: string): void {
 export function putSession(s: Session, asked = heard): void {
   if (overtaken(s.id, asked)) return
   hear(s.id)
-  tell(state.sessions.get(s.id), s)
+  const known = state.sessions.get(s.id)
+  tell(known, s)
+  if (known && known.name !== s.name) renamed(known, s)
   state.sessions.set(s.id, s)
   changed()
+}
+
+/** Who looks at a session goes on looking at it under its new name, whoever renamed it. */
+function renamed(from: Session, to: Session): void {
+  const at = place()
+  if (at.workspace === from.workspace_name && at.session === from.name) history.replaceState(null, '', pathOf({ ...at, session: to.name }))
 }
 
 /** Takes a request of an agent; one that waits no more goes. */
@@ -250,9 +260,9 @@ let lastToast = 0
 
 export function toast(kind: Toast['kind'], text: string, action?: Toast['action'], session?: string): void {
   const id = ++lastToast
-  state.toasts = [...state.toasts.slice(-3), { id, kind, text, action, session }]
+  const stays = action ? 15_000 : kind === 'error' ? 9000 : 4000
+  state.toasts = [...state.toasts.slice(-3), { id, kind, text, action, stays, session }]
   changed()
-  window.setTimeout(() => dismissToast(id), action ? 15_000 : kind === 'error' ? 9000 : 4000)
 }
 
 export function dismissToast(id: number): void {

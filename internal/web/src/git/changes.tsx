@@ -1,7 +1,7 @@
 // What a workspace changes: its diff, its commits, and with which other
 // workspaces it would conflict. Loaded when it is first opened.
 
-import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks'
 import type { Workspace } from '../api'
 import { useMatch } from '../layout'
 import { whenStatus } from './status'
@@ -129,7 +129,7 @@ function Files({ workspace, session, loaded: { diff, files }, at }: { workspace:
     const folded = new Set(files.filter((f) => isLarge(f) !== turned.has(f.path)).map((f) => f.path))
     return rowsOf(files, { folded, split: split && wide, comments, editing })
   }, [files, turned, split && wide, comments, editing])
-  useEffect(() => saveComments(workspace.id, comments), [comments])
+  useLayoutEffect(() => saveComments(workspace.id, comments), [comments]) // at once: the page may be left before the next frame
 
   const write = (file: PatchFile, line: Line, text: string) => {
     const others = comments.filter((c) => !(c.path === file.path && c.side === sideOf(line) && c.line === numberOf(line)))

@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks'
+import { useEffect, useRef, useState } from 'preact/hooks'
 import type { Session, Workspace } from '../api'
 import { Problem } from '../http'
 import { sessionsOf, toast, useStore } from '../store'
@@ -30,11 +30,14 @@ export function SendComments({ workspace, session, comments, against, onClose, o
   const [error, setError] = useState('')
   const [busy, setBusy] = useState(false)
 
+  const chosen = useRef(to)
+  chosen.current = to
   const look = async () => {
     try {
-      setScreen(to ? await readScreen(to) : undefined)
+      const seen = to ? await readScreen(to) : undefined
+      if (chosen.current === to) setScreen(seen) // else another session was chosen meanwhile
     } catch (problem) {
-      setError((problem as Error).message)
+      if (chosen.current === to) setError((problem as Error).message)
     }
   }
   useEffect(() => {

@@ -7,6 +7,7 @@ import { go, leaveTerminal, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
 import { dismissSeen } from '../notify'
 import { dismissToast, sessionsOf, state, useStore } from '../store'
+import type { Toast } from '../store'
 import { isAppKey } from '../term/view'
 import { AnswerApproval } from './approval'
 import { DeleteWorkspace } from './delete-workspace'
@@ -119,13 +120,22 @@ function Toasts() {
   useEffect(dismissSeen)
   return (
     <div class="toasts" aria-live="polite">
-      {state.toasts.map((t) => (
-        <div key={t.id} class={`toast ${t.kind}`} role={t.kind === 'error' ? 'alert' : 'status'}>
-          <span>{t.text}</span>
-          {t.action && <button class="quiet outlined" onClick={() => { dismissToast(t.id); t.action!.run() }}>{t.action.label}</button>}
-          <button class="quiet square small" aria-label="Dismiss" onClick={() => dismissToast(t.id)}><Close /></button>
-        </div>
-      ))}
+      {state.toasts.map((t) => <OneToast key={t.id} toast={t} />)}
+    </div>
+  )
+}
+
+/** Its time begins when it is drawn: what is told while the page is still loading would else be gone before. */
+function OneToast({ toast: t }: { toast: Toast }) {
+  useEffect(() => {
+    const timer = window.setTimeout(() => dismissToast(t.id), t.stays)
+    return () => window.clearTimeout(timer)
+  }, [t.id])
+  return (
+    <div class={`toast ${t.kind}`} role={t.kind === 'error' ? 'alert' : 'status'}>
+      <span>{t.text}</span>
+      {t.action && <button class="quiet outlined" onClick={() => { dismissToast(t.id); t.action!.run() }}>{t.action.label}</button>}
+      <button class="quiet square small" aria-label="Dismiss" onClick={() => dismissToast(t.id)}><Close /></button>
     </div>
   )
 }
