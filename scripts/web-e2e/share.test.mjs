@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { complaints, launch, lines, phase, prompted, run, seen, shot, watch } from './browser.mjs'
+import { complaints, launch, lines, phase, prompted, run, seen, shot, toasted, watch } from './browser.mjs'
 import { Server } from './server.mjs'
 
 const desktop = { viewport: { width: 1280, height: 800 }, colorScheme: 'dark', reducedMotion: 'reduce' }
@@ -42,6 +42,7 @@ test('a link is made, and shown once', async () => {
   await dialog().getByRole('combobox', { name: 'It is valid for' }).selectOption('1h')
   await button('Make a link').click()
   await button('Copy', dialog()).click()
+  await toasted(page, 'Copied the link')
   link = await page.evaluate(() => navigator.clipboard.readText())
   assert.equal(await dialog().getByRole('textbox', { name: 'The link' }).inputValue(), link)
   await dialog().getByText('not used yet').waitFor()
