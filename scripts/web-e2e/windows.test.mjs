@@ -3,7 +3,7 @@
 
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
-import { complaints, launch, lines, phase, seen, watch } from './browser.mjs'
+import { complaints, launch, lines, patience, phase, seen, watch } from './browser.mjs'
 import { desktop } from './pages.mjs'
 import { Server } from './server.mjs'
 
@@ -52,7 +52,7 @@ const all = (f) => Promise.all(windows.map(f))
 async function connected() {
   await all((page) => page.getByText('Connected', { exact: true }).waitFor())
   await all((page) => phase(page, 'attached'))
-  for (const until = Date.now() + 60_000; open().length !== 1; await windows[0].waitForTimeout(50)) {
+  for (const until = Date.now() + patience; open().length !== 1; await windows[0].waitForTimeout(50)) {
     assert.ok(Date.now() < until, `${open().length} streams`)
   }
 }
@@ -88,6 +88,7 @@ test('the window that has the stream is closed, or crashes: another one goes on'
   await closed.close()
   windows = windows.filter((page) => page !== closed)
   await told()
+  await connected()
   const crashed = leader()
   windows = windows.filter((page) => page !== crashed)
   await crashed.goto('chrome://crash').catch(() => {})
@@ -154,7 +155,7 @@ test('a hidden window gives its terminal back, and misses nothing', async () => 
   await look(page, false)
   await elapse(page, 60_000)
   await phase(page, 'detached')
-  for (const until = Date.now() + 60_000; writer(); ) assert.ok(Date.now() < until, 'the session still has a writer')
+  for (const until = Date.now() + patience; writer(); ) assert.ok(Date.now() < until, 'the session still has a writer')
   say('for i in 1 2 3; do echo hidden-$i; done')
   await told()
   await look(page, true)
