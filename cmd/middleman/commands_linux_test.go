@@ -19,7 +19,6 @@ import (
 	"strings"
 	"sync"
 	"syscall"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -132,7 +131,7 @@ func cmdKillServer(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("no server runs")
 	}
 	ts.Check(syscall.Kill(pid, signal))
-	ts.Check(waitFor("end of the server", 10*time.Second, func() bool { return !alive(pid) }))
+	ts.Check(waitFor("end of the server", patience, func() bool { return !alive(pid) }))
 }
 
 // cmdKillOwners ends every owner with SIGKILL.
@@ -140,7 +139,7 @@ func cmdKillOwners(ts *testscript.TestScript, _ bool, _ []string) {
 	for pid, line := range processesOf(ts.Getenv("MIDDLEMAN_HOME")) {
 		if strings.Contains(line, " pty-owner") {
 			ts.Check(syscall.Kill(pid, syscall.SIGKILL))
-			ts.Check(waitFor("end of the owner", 10*time.Second, func() bool { return !alive(pid) }))
+			ts.Check(waitFor("end of the owner", patience, func() bool { return !alive(pid) }))
 		}
 	}
 }
@@ -211,7 +210,7 @@ func cmdBurst(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("run %d: %v: %s", i, err, complaint.Bytes())
 		}
 		id := strings.TrimSpace(string(out))
-		said, err := command(ts, "middleman", "wait", id, "--exit", "--timeout", "30s").CombinedOutput()
+		said, err := command(ts, "middleman", "wait", id, "--exit", "--timeout", "60s").CombinedOutput()
 		if got := exitStatus(err); got != i%50 || len(said) > 0 {
 			ts.Fatalf("run %d: exit code %d, want %d: %s", i, got, i%50, said)
 		}
@@ -256,7 +255,7 @@ func cmdHTTP(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	var serve api.Serve
 	ts.Check(json.Unmarshal(raw, &serve))
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, args[1], "http://"+serve.Address+args[2], nil)
 	ts.Check(err)
@@ -369,7 +368,7 @@ func cmdListen(ts *testscript.TestScript, _ bool, args []string) {
 //
 //	await FILE
 func cmdAwait(ts *testscript.TestScript, _ bool, args []string) {
-	ts.Check(waitFor(args[0], 20*time.Second, func() bool {
+	ts.Check(waitFor(args[0], patience, func() bool {
 		_, err := os.Stat(ts.MkAbs(args[0]))
 		return err == nil
 	}))

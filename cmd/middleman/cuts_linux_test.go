@@ -94,18 +94,22 @@ func (r *reader) read(a terminal.Attachment, offset uint64) (*terminal.Exit, err
 	return nil, nil
 }
 
-// killSSH ends the ssh programs of a hub with SIGKILL.
+// killSSH ends the ssh programs of a hub with SIGKILL, once there is one: what has
+// come through an earlier one may be read while the hub starts the next.
 func killSSH(t *testing.T, hub *machine) {
 	t.Helper()
-	found := false
-	for pid, line := range processesOf(hub.home) {
-		if strings.HasPrefix(line, "/usr/bin/ssh ") {
-			found = true
-			do(syscall.Kill(pid, syscall.SIGKILL))
+	if err := waitFor("an ssh of the hub", patience, func() (found bool) {
+		for pid, line := range processesOf(hub.home) {
+			if strings.HasPrefix(line, "/usr/bin/ssh ") {
+				found = true
+				if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+					t.Error(err)
+				}
+			}
 		}
-	}
-	if !found {
-		t.Error("the hub has no ssh")
+		return found
+	}); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -198,7 +202,7 @@ func TestRuntimeTerminalHoldsBack(t *testing.T) {
 			t.Fatal(err)
 		}
 		hub.run("send", "box:w", "x")
-		testenv.Eventually(t, time.Minute, "the program has ended", func() bool { // a wait would read the output too
+		testenv.Eventually(t, 3*patience, "the program has ended", func() bool { // a wait would read the output too
 			status, err := r.session().Status(t.Context())
 			return err == nil && status.Exit != nil
 		})
@@ -233,7 +237,7 @@ func TestRuntimeTakesOverFromItselfAlone(t *testing.T) {
 		again := func() (terminal.Attachment, error) {
 			var a terminal.Attachment
 			err := terminal.ErrUnreachable
-			for deadline := time.Now().Add(20 * time.Second); errors.Is(err, terminal.ErrUnreachable) && time.Now().Before(deadline); {
+			for deadline := time.Now().Add(2 * patience); errors.Is(err, terminal.ErrUnreachable) && time.Now().Before(deadline); {
 				a, err = through.Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach})
 			}
 			return a, err

@@ -41,7 +41,7 @@ func (t *ptyTerminal) golden(name string) error {
 		for before := "-"; before != last; {
 			before = last
 			<-time.After(quiet) // nobody tells that nothing more comes
-			if err := t.awaitScreen(func(text string) bool { look(text); return true }); err != nil {
+			if err := t.awaitScreen(patience, func(text string) bool { look(text); return true }); err != nil {
 				return err
 			}
 		}
@@ -51,7 +51,7 @@ func (t *ptyTerminal) golden(name string) error {
 	if err != nil {
 		return err
 	}
-	err = t.awaitScreen(func(text string) bool { return look(text) == string(want) })
+	err = t.awaitScreen(patience, func(text string) bool { return look(text) == string(want) })
 	if err != nil {
 		err = errors.New("the screen is another one than " + path + " (go test -update-dashboard writes it)")
 		return fmt.Errorf("%w:\n%s\nwant:\n%s", err, last, want)
@@ -122,7 +122,7 @@ func cmdKeys(ts *testscript.TestScript, _ bool, args []string) {
 	screen, fed, at := vt.New(vt.Options{Cols: 80, Rows: 24}), 0, 0
 	selected := func(row int) error {
 		want := fmt.Sprintf("\n> many/%03d ", row)
-		return t.await(func() bool {
+		return t.await(patience, func() bool {
 			screen.Write(t.drawn[fed:])
 			fed = len(t.drawn)
 			return strings.Contains(screen.Text(vt.TextOptions{}), want)
@@ -156,7 +156,7 @@ const settled = 500 * time.Millisecond
 // mark waits until the program on the terminal does nothing, and remembers what it
 // has read and written so far.
 func (t *ptyTerminal) mark() error {
-	return waitFor("program that does nothing", termTimeout, func() bool {
+	return waitFor("program that does nothing", patience, func() bool {
 		before, err := t.calls()
 		if err != nil {
 			return false

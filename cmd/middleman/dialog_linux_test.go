@@ -299,7 +299,7 @@ func (p prompter) prompt(ctx context.Context, want string) (hash string, err err
 		return (&net.Dialer{}).DialContext(ctx, "unix", p.socket)
 	}}}
 	defer web.CloseIdleConnections()
-	return hash, waitFor(want, 20*time.Second, func() bool {
+	return hash, waitFor(want, patience, func() bool {
 		req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://localhost/api/v1/sessions/"+p.session+"/capture", nil)
 		if err != nil {
 			return false

@@ -18,7 +18,7 @@ const idleTime = 2 * time.Second
 func cmdIdle(ts *testscript.TestScript, _ bool, _ []string) {
 	pid := serverPID(ts.Getenv("MIDDLEMAN_HOME"))
 	var last string
-	ts.Check(waitFor("server that does nothing", 30*time.Second, func() bool {
+	ts.Check(waitFor("server that does nothing", patience, func() bool {
 		before, err := usage(pid)
 		ts.Check(err)
 		<-time.After(idleTime) // what must not happen gives no event

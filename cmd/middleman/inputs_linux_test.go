@@ -60,7 +60,7 @@ func newInputs(t *testing.T) *inputs {
 			_ = endProcess(pid) // it may have ended
 		}
 		// There may be many sessions: they are not asked to end.
-		_ = waitFor("end of all", 10*time.Second, func() bool {
+		_ = waitFor("end of all", patience, func() bool {
 			killAll(processesOf(in.home))
 			return len(processesOf(in.home)) == 0
 		})
@@ -146,7 +146,7 @@ func (in *inputs) run(dir string, limit time.Duration, args []string) result {
 	cmd.Env = in.environ()
 	var out, errs bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &errs
-	cmd.WaitDelay = 5 * time.Second // a server in the background may have the pipe
+	cmd.WaitDelay = 20 * time.Second // a server in the background may have the pipe
 	if err := cmd.Start(); err != nil {
 		in.t.Fatalf("middleman %.200q: %v", args, err)
 	}
@@ -155,7 +155,7 @@ func (in *inputs) run(dir string, limit time.Duration, args []string) result {
 		interrupted = true
 		_ = cmd.Process.Signal(os.Interrupt)
 	})
-	kill := time.AfterFunc(limit+20*time.Second, func() {
+	kill := time.AfterFunc(limit+patience, func() {
 		hangs = true
 		_ = cmd.Process.Kill()
 	})
@@ -281,12 +281,13 @@ func TestMistakes(t *testing.T) {
 		for i := range args {
 			args[i] = replace.Replace(args[i])
 		}
-		r := in.check("repo", 30*time.Second, args, "")
+		r := in.check("repo", 2*patience, args, "")
+		r.errs = progressLine().ReplaceAllString(r.errs, "") // shown where it takes long
 		if r.code != tt.code || !strings.Contains(r.errs, replace.Replace(tt.want)) || strings.Count(r.errs, "\n") != 1 {
 			t.Errorf("middleman %s: exit code %d, want %d and one line with %q:\n%.1000s", tt.args, r.code, tt.code, tt.want, r.errs)
 		}
 	}
-	if r := in.check("removed", 30*time.Second, []string{"diff"}, ""); r.code == 0 {
+	if r := in.check("removed", 2*patience, []string{"diff"}, ""); r.code == 0 {
 		t.Errorf("in a directory that is gone: %+v", r)
 	}
 }

@@ -125,7 +125,7 @@ func setup(env *testscript.Env) error {
 			t.Errorf("end the sessions: %v", err)
 		}
 		// What ends by itself with the last of others is given its time.
-		_ = waitFor("end of all", 10*time.Second, func() bool { return len(processesOf(home)) == 0 })
+		_ = waitFor("end of all", patience, func() bool { return len(processesOf(home)) == 0 })
 		if left := processesOf(home); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 			killAll(left)
@@ -238,6 +238,9 @@ func endSessions(home string) error {
 	}
 	return endTmux(home)
 }
+
+// patience is how long a test waits for what must come.
+const patience = time.Minute
 
 // waitFor polls a condition that the system gives no event for.
 func waitFor(what string, limit time.Duration, done func() bool) error {

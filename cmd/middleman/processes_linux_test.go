@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
-	"time"
 
 	"middleman/internal/api"
 )
@@ -115,7 +114,7 @@ func endProcess(pid int) error {
 	if err := syscall.Kill(pid, syscall.SIGTERM); err != nil && !errors.Is(err, syscall.ESRCH) {
 		return err
 	}
-	return waitFor(fmt.Sprintf("end of process %d", pid), 20*time.Second, func() bool { return !alive(pid) })
+	return waitFor(fmt.Sprintf("end of process %d", pid), patience, func() bool { return !alive(pid) })
 }
 
 // endTmux ends the private tmux server of home, which is by design still
@@ -131,5 +130,5 @@ func endTmux(home string) error {
 			exec.Command("tmux", "-S", path, "kill-server").Run() // it may have ended by itself
 		}
 	}
-	return waitFor("end of tmux", 10*time.Second, func() bool { return len(processesOf(home)) == 0 })
+	return waitFor("end of tmux", patience, func() bool { return len(processesOf(home)) == 0 })
 }

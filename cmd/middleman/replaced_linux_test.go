@@ -48,7 +48,7 @@ func TestRuntimeReplaced(t *testing.T) {
 			t.Fatal(err)
 		}
 		hub.run("send", "box:w", "--enter", "still here")
-		hub.run("wait", "box:w", "--text", "still here", "--timeout", "40s")
+		hub.run("wait", "box:w", "--text", "still here", "--timeout", "60s")
 	})
 }
 
@@ -71,7 +71,7 @@ func TestHubsInACircle(t *testing.T) {
 	if out := two.run("ls"); strings.Contains(out, "box:") {
 		t.Errorf("its own workspaces came back:\n%s", out)
 	}
-	if out := one.run("ls"); strings.Count(out, "first") != 1 || strings.Contains(out, "box:box:") {
+	if out := one.until("first", "ls"); strings.Count(out, "first") != 1 || strings.Contains(out, "box:box:") {
 		t.Errorf("the list of the other:\n%s", out)
 	}
 }

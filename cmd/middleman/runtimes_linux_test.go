@@ -44,7 +44,7 @@ func newMachine(t *testing.T) *machine {
 		if err := endSessions(home); err != nil {
 			t.Errorf("end the sessions: %v", err)
 		}
-		_ = waitFor("end of all", 10*time.Second, func() bool { return len(processesOf(home)) == 0 })
+		_ = waitFor("end of all", patience, func() bool { return len(processesOf(home)) == 0 })
 		if left := processesOf(home); len(left) > 0 {
 			t.Errorf("left behind: %v", left)
 			killAll(left)
@@ -78,6 +78,16 @@ func (m *machine) run(args ...string) string {
 	return strings.TrimSpace(out)
 }
 
+// until runs a command until it prints a text, and returns its output: a list has only
+// what each machine says within two seconds.
+func (m *machine) until(want string, args ...string) (out string) {
+	m.t.Helper()
+	if err := waitFor(want, patience, func() bool { out = m.run(args...); return strings.Contains("\n"+out, want) }); err != nil {
+		m.t.Errorf("middleman %s: %v:\n%s", strings.Join(args, " "), err, out)
+	}
+	return out
+}
+
 // killServer ends the server with SIGKILL.
 func (m *machine) killServer() {
 	m.t.Helper()
@@ -88,7 +98,7 @@ func (m *machine) killServer() {
 	if err := syscall.Kill(pid, syscall.SIGKILL); err != nil {
 		m.t.Fatal(err)
 	}
-	if err := waitFor("end of the server", 10*time.Second, func() bool { return !alive(pid) }); err != nil {
+	if err := waitFor("end of the server", patience, func() bool { return !alive(pid) }); err != nil {
 		m.t.Fatal(err)
 	}
 }
@@ -207,7 +217,7 @@ SetEnv HOME=%s MIDDLEMAN_HOME=%s LC_MIDDLEMAN_TEST=%s PATH=%s
 		cmd.Wait()
 		log.Close()
 	})
-	if err := waitFor("sshd", 10*time.Second, func() bool {
+	if err := waitFor("sshd", patience, func() bool {
 		conn, err := net.Dial("tcp", "127.0.0.1:"+port)
 		if err == nil {
 			conn.Close()
@@ -252,7 +262,7 @@ func TestRuntimeCommands(t *testing.T) {
 		if out := hub.run("new", "fix", "-d", "-C", "box:"+repository.Dir, "--", "sh", "-c", `echo ready; read x; echo "got $x"; echo two >> file; exit 7`); out != "box:fix" {
 			t.Errorf("new printed %q", out)
 		}
-		has(hub.run("wait", "box:fix", "--text", "ready", "--timeout", "20s", "--json"), `"match": "ready"`)
+		has(hub.run("wait", "box:fix", "--text", "ready", "--timeout", "60s", "--json"), `"match": "ready"`)
 		has(hub.run("ls", "box:"), "box:fix")
 		has(hub.run("ls", "box:", "--sessions"), "box:fix/sh")
 		has(hub.run("show", "box:fix"), f.home)
@@ -282,7 +292,7 @@ func TestRuntimeCommands(t *testing.T) {
 			t.Errorf("restore printed %q", out)
 		}
 		has(hub.run("diff", "box:fix"), "+two")
-		if out := hub.run("ls", "--json"); !strings.Contains(out, `"label": "box:fix"`) || strings.Contains(out, `"label": "fix"`) {
+		if out := hub.until(`"label": "box:fix"`, "ls", "--json"); strings.Contains(out, `"label": "fix"`) {
 			t.Errorf("the list of all machines: %s", out)
 		}
 		if _, errs, code := hub.try("stop", "box:fix", "fix"); code != 2 {

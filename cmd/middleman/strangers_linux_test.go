@@ -270,7 +270,7 @@ func TestTrapCatches(t *testing.T) {
 	o.must(o.command("serve", "--background", "--listen", "127.0.0.1:0"))
 	o.must(o.command("new", "-d", "--mode", "directory", "--backend", "tmux", "x", "--", "sleep", "1000"))
 	ran := filepath.Join(o.home, filepath.Base(p.ran))
-	if err := waitFor("the program that the settings name", termTimeout, func() bool { return isFile(ran) }); err != nil {
+	if err := waitFor("the program that the settings name", patience, func() bool { return isFile(ran) }); err != nil {
 		t.Error(err)
 	}
 }

@@ -40,8 +40,6 @@ type ptyTerminal struct {
 
 type terminals struct{} // key of testscript's Env.Values
 
-const termTimeout = 60 * time.Second
-
 // cmdTerm drives terminals:
 //
 //	term start NAME COMMAND...     term type NAME TEXT (a Go string without quotes)
@@ -53,7 +51,7 @@ const termTimeout = 60 * time.Second
 //	term said NAME TEXT            on standard error
 //	term exit NAME CODE            term save NAME FILE
 //	term resize NAME COLS ROWS     term kill NAME SIGNAL
-//	term paste NAME N (bytes)
+//	term paste NAME N (bytes)      term completes NAME TEXT SHOWN (in a shell, at an empty line)
 func cmdTerm(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: term VERB NAME ARGUMENT...")
@@ -139,8 +137,8 @@ func (t *ptyTerminal) collect(r io.Reader, into *[]byte) {
 }
 
 // await waits until done, which is called with mu held, is true.
-func (t *ptyTerminal) await(done func() bool) error {
-	deadline := time.After(termTimeout)
+func (t *ptyTerminal) await(limit time.Duration, done func() bool) error {
+	deadline := time.After(limit)
 	for {
 		t.mu.Lock()
 		ok, changed, ended := done(), t.changed, t.ended == 2
@@ -156,19 +154,19 @@ func (t *ptyTerminal) await(done func() bool) error {
 		select {
 		case <-changed:
 		case <-deadline:
-			return fmt.Errorf("not within %s; drawn: %q; said: %q", termTimeout, tail, errs)
+			return fmt.Errorf("not within %s; drawn: %q; said: %q", limit, tail, errs)
 		}
 	}
 }
 
 // awaitScreen waits until done, which gets the text on a screen of the terminal's
 // size, is true.
-func (t *ptyTerminal) awaitScreen(done func(text string) bool) error {
+func (t *ptyTerminal) awaitScreen(limit time.Duration, done func(text string) bool) error {
 	size, err := pty.GetsizeFull(t.master)
 	if err != nil {
 		return err
 	}
-	return t.await(func() bool {
+	return t.await(limit, func() bool {
 		screen := vt.New(vt.Options{Cols: int(size.Cols), Rows: int(size.Rows)})
 		screen.Write(t.drawn)
 		return done(screen.Text(vt.TextOptions{}))
@@ -196,12 +194,26 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 		if err != nil {
 			return err
 		}
-		return t.await(func() bool { return t.take(text) })
+		return t.await(patience, func() bool { return t.take(text) })
 	case "shows":
-		return t.awaitScreen(func(text string) bool { return strings.Contains(text, args[0]) })
+		return t.awaitScreen(patience, func(text string) bool { return strings.Contains(text, args[0]) })
+	case "completes":
+		text, err := strconv.Unquote(`"\x15` + args[0] + `"`) // ctrl-U empties the line
+		if err != nil {
+			return err
+		}
+		for range 6 { // completion gives up after a second
+			if _, err = io.WriteString(t.master, text); err != nil {
+				return err
+			}
+			if err = t.awaitScreen(patience/6, func(text string) bool { return strings.Contains(text, args[1]) }); err == nil {
+				return nil
+			}
+		}
+		return err
 	case "looks":
 		want := strings.TrimSpace(ts.ReadFile(args[0]))
-		return t.awaitScreen(func(text string) bool { return strings.TrimSpace(text) == want })
+		return t.awaitScreen(patience, func(text string) bool { return strings.TrimSpace(text) == want })
 	case "golden":
 		return t.golden(args[0])
 	case "mark":
@@ -213,9 +225,9 @@ func (t *ptyTerminal) do(ts *testscript.TestScript, verb string, args []string) 
 		if err != nil {
 			return err
 		}
-		return t.await(func() bool { return len(t.drawn) >= n })
+		return t.await(patience, func() bool { return len(t.drawn) >= n })
 	case "said":
-		return t.await(func() bool { return bytes.Contains(t.errs, []byte(args[0])) })
+		return t.await(patience, func() bool { return bytes.Contains(t.errs, []byte(args[0])) })
 	case "exit":
 		return t.exit(args[0])
 	case "save":
@@ -246,7 +258,7 @@ func (t *ptyTerminal) take(text string) bool {
 
 // exit waits for the program's end. The terminal must be as it was.
 func (t *ptyTerminal) exit(want string) error {
-	err := waitFor("end of the program", termTimeout, func() bool { return !alive(t.cmd.Process.Pid) })
+	err := waitFor("end of the program", patience, func() bool { return !alive(t.cmd.Process.Pid) })
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func TestRuntimeVerbs(t *testing.T) {
 	hook := `printf %s '{"hook_event_name":"PermissionRequest","session_id":"3f1c9a52-0000-4000-8000-000000000001","cwd":"/","tool_name":"Bash","tool_input":{"command":"make"}}' | ` +
 		must(exec.LookPath("middleman")) + ` approve --agent claude; echo answered`
 	hub.run("new", "fix", "-d", "-C", "box:"+repository.Dir, "--", "sh", "-c", hook)
-	if err := waitFor("a request of the agent", 20*time.Second, func() bool { return strings.Contains(hub.run("approvals"), "box:fix/sh") }); err != nil {
+	if err := waitFor("a request of the agent", patience, func() bool { return strings.Contains(hub.run("approvals"), "box:fix/sh") }); err != nil {
 		t.Fatal(err)
 	}
 	id := strings.Fields(strings.Split(hub.run("approvals", "box:"), "\n")[1])[0]
@@ -47,9 +47,9 @@ func TestRuntimeVerbs(t *testing.T) {
 		t.Errorf("approve without a terminal: %d %s", code, errs)
 	}
 	hub.run("approve", id, "--yes")
-	hub.run("wait", "box:fix", "--exit", "--timeout", "20s")
+	hub.run("wait", "box:fix", "--exit", "--timeout", "60s")
 	has(hub.run("logs", "--raw", "box:fix"), `"behavior":"allow"`)
-	has(hub.run("approvals", "--all"), "allowed  token hub")
+	hub.until("allowed  token hub", "approvals", "--all")
 
 	if out := hub.run("rename", "box:fix/sh", "hook"); out != "box:fix/hook" {
 		t.Errorf("rename of a session printed %q", out)
@@ -58,7 +58,7 @@ func TestRuntimeVerbs(t *testing.T) {
 		t.Errorf("rename of a workspace printed %q", out)
 	}
 	hub.run("run", "box:mend", "-d", "--name", "git", "--", "sh", "-c", "echo two >> file; git -c user.name=x -c user.email=x@example.com commit -qam two")
-	hub.run("wait", "box:mend/git", "--exit", "--timeout", "20s")
+	hub.run("wait", "box:mend/git", "--exit", "--timeout", "60s")
 	has(hub.run("merge", "box:mend", "-n"), "would be merged into")
 	has(hub.run("merge", "box:mend", "--keep"), "merged into")
 	has(repository.Git("log", "--format=%s"), "two")
@@ -176,9 +176,7 @@ func TestTwoHubsAndALostLogin(t *testing.T) {
 		}
 		return err == nil
 	})
-	if out := one.run("ls", "box:", "--sessions"); !strings.Contains(out, "running") {
-		t.Errorf("its list: %s", out)
-	}
+	one.until("running", "ls", "box:", "--sessions")
 }
 
 func isBusy(err error) bool {
@@ -208,7 +206,7 @@ func TestRuntimesTogether(t *testing.T) {
 		hub.run("new", "same", "-d", "-C", "box:"+repository.Dir, "--", "cat")
 		events := hub.follow("events", "--json")
 		events.await(`"type":"resync"`, "")
-		if out := hub.run("ls"); !strings.Contains(out, "\nsame ") || !strings.Contains(out, "\nbox:same ") {
+		if out := hub.until("\nbox:same ", "ls"); !strings.Contains(out, "\nsame ") {
 			t.Errorf("ls:\n%s", out)
 		}
 		hub.run("run", "box:same", "-d", "--name", "other", "--", "sh", "-c", "read x; exit 3")
@@ -224,8 +222,12 @@ func TestRuntimesTogether(t *testing.T) {
 		}
 		f.proxy.accept()
 		events.await(`"state":"reachable"`, `"state":"exited"`)
-		if out := hub.run("ls", "--sessions"); strings.Contains(out, "unreachable") || !strings.Contains(out, "box:same/cat") {
-			t.Errorf("ls when box is back:\n%s", out)
+		var back string
+		if err := waitFor("box is back", patience, func() bool {
+			back = hub.run("ls", "--sessions")
+			return !strings.Contains(back, "unreachable") && strings.Contains(back, "box:same/cat")
+		}); err != nil {
+			t.Errorf("%v:\n%s", err, back)
 		}
 		hub.run("stop", "box:same/cat")
 		events.await(`"state":"exited"`, "")
@@ -246,9 +248,11 @@ func TestRuntimeWait(t *testing.T) {
 		f.proxy.refuse()
 		said = <-wait.got // an error, if it had not
 		f.proxy.accept()
-		hub.try("runtime", "check", "box")
+		if err := waitFor("box", patience, func() bool { _, _, code := hub.try("runtime", "check", "box"); return code == 0 }); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := waitFor("box", 30*time.Second, func() bool { _, _, code := hub.try("send", "box:w", "--enter", "go"); return code == 0 }); err != nil {
+	if err := waitFor("box", patience, func() bool { _, _, code := hub.try("send", "box:w", "--enter", "go"); return code == 0 }); err != nil {
 		t.Fatal(err)
 	}
 	if code := wait.end(); code != 4 {
@@ -306,7 +310,7 @@ func (m *machine) follow(args ...string) *lines {
 // await waits for a line with a text. No line before it may have never, unless that is "".
 func (l *lines) await(text, never string) {
 	l.t.Helper()
-	for late := time.After(40 * time.Second); ; {
+	for late := time.After(2 * patience); ; {
 		select {
 		case line, more := <-l.got:
 			if !more {
@@ -356,11 +360,11 @@ func TestRuntimeInstall(t *testing.T) {
 		t.Errorf("it listened on %s, and listens on %s", address, now)
 	}
 	hub.run("send", "box:w", "--enter", "goes on")
-	hub.run("wait", "box:w", "--text", "goes on", "--timeout", "40s")
+	hub.run("wait", "box:w", "--text", "goes on", "--timeout", "60s")
 	other := filepath.Join(hub.home, "other")
 	do(os.WriteFile(other, []byte("#!/bin/sh\nexec "+must(exec.LookPath("middleman"))+" \"$@\"\n"), 0o700))
 	hub.run("runtime", "install", "box", "--binary", other, "--yes")
-	if out := hub.run("ls", "--sessions"); !strings.Contains(out, "box:w/cat") || !strings.Contains(out, "running") {
+	if out := hub.until("running", "ls", "--sessions"); !strings.Contains(out, "box:w/cat") {
 		t.Errorf("with another program:\n%s", out)
 	}
 	if all := must(filepath.Glob(place + "/*/*")); len(all) != 2 {

@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
@@ -25,7 +24,7 @@ func (s *agentSession) key(bytes string) {
 		s.ts.Fatalf("send %q to %s: %v: %s", bytes, s.target, err, out)
 	}
 	s.done++
-	s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "20s")
+	s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "60s")
 }
 
 // stays checks that the status is what it was although something happened that
@@ -33,7 +32,7 @@ func (s *agentSession) key(bytes string) {
 // after the time now.
 func (s *agentSession) stays(want string) {
 	state, _, _ := strings.Cut(want, "/")
-	s.run("wait", s.target, "--quiet", "300ms", "--timeout", "20s") // the server looks within that time
+	s.run("wait", s.target, "--quiet", "300ms", "--timeout", "60s") // the server looks within that time
 	if v := s.status(); v.State != state {
 		s.ts.Fatalf("%s: %+v, want %s", s.target, v, want)
 	}
@@ -101,7 +100,7 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 		id := s.shown().ID
 		s.run("run", workspace, "-d", "--name", "stranger", "--", "sh", "-c",
 			`echo '{"session_id":"x","hook_event_name":"Stop"}' | MIDDLEMAN_SESSION=`+id+` middleman report --agent claude --verbose; sleep 1000`)
-		s.run("wait", workspace+"/stranger", "--text", "middleman:", "--timeout", "20s") // it was refused
+		s.run("wait", workspace+"/stranger", "--text", "middleman:", "--timeout", "60s") // it was refused
 		s.run("stop", workspace+"/stranger")
 		s.stays("waiting/permission")
 		s.run("stop", s.target)
@@ -142,7 +141,7 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 			s.run("stop", s.target)
 			started := strings.Fields(s.run("resume", s.target, "-d", "--backend", ts.Getenv("BACKEND")))
 			again := &agentSession{ts: ts, target: started[len(started)-1]}
-			again.run("wait", again.target, "--text", "ready "+conversation, "--timeout", "20s")
+			again.run("wait", again.target, "--text", "ready "+conversation, "--timeout", "60s")
 			again.do("only hook")
 			again.do("permission", "waiting/permission")
 			again.run("stop", again.target)
@@ -159,7 +158,7 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 		cmdKillServer(ts, false, nil)
 		ts.Check(unix.Kill(s.shown().PID, unix.SIGKILL))
 		s.run("open")
-		ts.Check(waitFor("removal of "+hooks, 20*time.Second, func() bool { return strings.Count(tree(ts, hooks), "\n") == 1 }))
+		ts.Check(waitFor("removal of "+hooks, patience, func() bool { return strings.Count(tree(ts, hooks), "\n") == 1 }))
 		// Where the user has set what leads the program to hooks, that stays.
 		placeStandin(ts, "opencode", "opencode")
 		own := ts.MkAbs("own-opencode")
@@ -169,7 +168,7 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 			ts.Fatalf("nothing is said: %s", out)
 		}
 		o := &agentSession{ts: ts, target: workspace + "/own"}
-		o.run("wait", o.target, "--text", "ready ", "--timeout", "20s")
+		o.run("wait", o.target, "--text", "ready ", "--timeout", "60s")
 		o.do("working", "unknown")
 		o.run("stop", o.target)
 		if got := tree(ts, own); strings.Count(got, "\n") != 1 {
@@ -184,10 +183,10 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 			s.do("may git status", "working")                                // a rule allows it
 			s.run("send", s.target, "--enter", "may make install")
 			s.is("waiting/permission")
-			ts.Check(waitFor("request", 20*time.Second, func() bool { return strings.Contains(s.run("approvals"), "make install") }))
+			ts.Check(waitFor("request", patience, func() bool { return strings.Contains(s.run("approvals"), "make install") }))
 			s.run("approve", "--yes")
 			s.done++
-			s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "20s")
+			s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "60s")
 			s.is("working")
 			s.run("stop", s.target)
 		}
