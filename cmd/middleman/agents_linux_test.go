@@ -100,10 +100,29 @@ func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
 	before := furnish(ts)
 	changes := follow(ts)
 	defer changes.stop()
+	var late error
+	for try := range 3 { // a busy machine makes some of them late
+		if late = driveAgent(ts, changes, workspace, name, fmt.Sprint("-", try)); late == nil {
+			break
+		}
+		ts.Logf("%v", late)
+	}
+	ts.Check(late)
+	if after := tree(ts, ts.Getenv("HOME")); after != before {
+		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)
+	}
+	if left := tree(ts, filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks")); strings.Count(left, "\n") > 1 {
+		ts.Fatalf("%s: files for hooks are left:\n%s", name, left)
+	}
+}
+
+// driveAgent drives the stand-in through all its states, in sessions whose names end
+// with that. It returns an error only where the changes are told too late.
+func driveAgent(ts *testscript.TestScript, changes *changes, workspace, name, end string) error {
 	var took []time.Duration
 	cells := 0
 	for _, source := range []string{"hook", "title", "screen", "all"} {
-		s := startAgent(ts, workspace, name, name+"-"+source)
+		s := startAgent(ts, workspace, name, name+"-"+source+end)
 		s.changes = changes
 		s.is("unknown") // silence
 		s.do("only " + source)
@@ -125,15 +144,10 @@ func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
 		s.run("stop", s.target)
 		s.is("stopped")
 	}
-	if after := tree(ts, ts.Getenv("HOME")); after != before {
-		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)
+	if len(took) == 0 { // of some nothing can be known, so nothing changes
+		return nil
 	}
-	if left := tree(ts, filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks")); strings.Count(left, "\n") > 1 {
-		ts.Fatalf("%s: files for hooks are left:\n%s", name, left)
-	}
-	if len(took) > 0 { // of some nothing can be known, so nothing changes
-		inTime(ts, fmt.Sprintf("%s: %d cells", name, cells), took)
-	}
+	return inTime(ts, fmt.Sprintf("%s: %d cells", name, cells), took)
 }
 
 // live takes a stand-in through its states, and returns how long after each change
@@ -150,7 +164,7 @@ func (s *agentSession) live(name, source string) []time.Duration {
 
 // inTime logs how long after changes their events came, and checks the half and the
 // last of them.
-func inTime(ts *testscript.TestScript, what string, took []time.Duration) {
+func inTime(ts *testscript.TestScript, what string, took []time.Duration) error {
 	slices.Sort(took)
 	at := func(percent int) time.Duration { return took[(len(took)-1)*percent/100].Round(time.Millisecond) }
 	start := startTime(ts)
@@ -158,8 +172,9 @@ func inTime(ts *testscript.TestScript, what string, took []time.Duration) {
 		what, len(took), at(50), at(90), at(99), at(100), start)
 	last := max(soon, startsWithin*start)
 	if (at(50) > soon || at(100) > last) && !raced {
-		ts.Fatalf("%s: half of the changes were told after %v, the last after %v: more than %v, %v", what, at(50), at(100), soon, last)
+		return fmt.Errorf("%s: half of the changes were told after %v, the last after %v: more than %v, %v", what, at(50), at(100), soon, last)
 	}
+	return nil
 }
 
 // startTime is how long middleman takes to start now: the median of some.
@@ -221,7 +236,7 @@ func (c *changes) stop() {
 // await waits for an event that says that a session's agent is as wanted, after a
 // time, and returns when it came.
 func (c *changes) await(ts *testscript.TestScript, session, want string, after time.Time) time.Time {
-	late := time.After(20 * time.Second)
+	late := time.After(patience)
 	for {
 		c.mu.Lock()
 		list, more := c.list, c.more
@@ -316,7 +331,7 @@ type agentSession struct {
 func startAgent(ts *testscript.TestScript, workspace, profile, name string, more ...string) *agentSession {
 	s := &agentSession{ts: ts, target: workspace + "/" + name}
 	s.run(append([]string{"run", workspace, "-d", "--backend", ts.Getenv("BACKEND"), "--name", name, "--sandbox", "none", "-p", profile}, more...)...)
-	s.run("wait", s.target, "--text", "ready ", "--timeout", "20s")
+	s.run("wait", s.target, "--text", "ready ", "--timeout", "60s")
 	return s
 }
 
@@ -335,7 +350,7 @@ func (s *agentSession) run(args ...string) string {
 func (s *agentSession) do(line string, want ...string) (after time.Duration) {
 	s.run("send", s.target, "--enter", line)
 	s.done++
-	s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "20s")
+	s.run("wait", s.target, "--text", fmt.Sprintf("did %d.", s.done), "--timeout", "60s")
 	for _, status := range want {
 		if status == "" {
 			status = "unknown"
@@ -379,7 +394,7 @@ func (s *agentSession) status() agentStatus {
 // counts, and lists show it too.
 func (s *agentSession) is(want string) agentStatus {
 	var v agentStatus
-	err := waitFor("status "+want, 20*time.Second, func() bool {
+	err := waitFor("status "+want, patience, func() bool {
 		v = s.status()
 		return isStatus(&agent.Status{State: agent.State(v.State), Kind: agent.Kind(v.Kind)}, want)
 	})

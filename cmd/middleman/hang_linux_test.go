@@ -53,15 +53,21 @@ func owners(home string) []int {
 	return pids
 }
 
-// cmdWithin runs a command that must succeed in a time:
+// cmdWithin runs a command that must succeed in a time. A machine that is busy
+// otherwise gets three attempts:
 //
 //	within DURATION COMMAND...
 func cmdWithin(ts *testscript.TestScript, _ bool, args []string) {
 	limit, err := time.ParseDuration(args[0])
 	ts.Check(err)
-	begun := time.Now()
-	ts.Check(ts.Exec(args[1], args[2:]...))
-	if took := time.Since(begun); took > limit {
-		ts.Fatalf("it took %s, more than %s", took.Round(time.Millisecond), limit)
+	var took time.Duration
+	for range 3 {
+		begun := time.Now()
+		ts.Check(ts.Exec(args[1], args[2:]...))
+		if took = time.Since(begun); took <= limit {
+			return
+		}
+		ts.Logf("it took %s", took.Round(time.Millisecond))
 	}
+	ts.Fatalf("it took %s, more than %s, each of three times", took.Round(time.Millisecond), limit)
 }
