@@ -130,7 +130,7 @@ func TestAgentIsFollowed(t *testing.T) {
 		t.Errorf("explained: %+v", report)
 	}
 	r.says(s.ID, "exit 3")
-	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=30s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
 	r.until("the end has been recorded, and the token with it", func() bool {
 		return r.reports(s.ID, own, agent.Hook{Event: "Stop", State: agent.Idle}).status == 401
 	})

@@ -49,7 +49,7 @@ func TestIdempotency(t *testing.T) {
 	}
 	// What was refused may be tried again with the same key.
 	path := "/workspaces/" + first.Workspace.ID
-	write(t, filepath.Join(get[api.Workspace](r, "GET", path+"?wait=30s", nil).Root, "new"), "work")
+	write(t, filepath.Join(get[api.Workspace](r, "GET", path+"?wait=60s", nil).Root, "new"), "work")
 	if a := r.call("DELETE", path, nil, "Idempotency-Key", "d1"); a.status != 409 {
 		t.Fatalf("delete: %d %s", a.status, a.body)
 	}

@@ -98,7 +98,7 @@ func TestFaultCreateKilled(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("workspaces: %+v", list)
 			}
-			w := get[api.Workspace](r, "GET", "/workspaces/"+list[0].ID+"?wait=30s", nil)
+			w := get[api.Workspace](r, "GET", "/workspaces/"+list[0].ID+"?wait=60s", nil)
 			if !x.finished {
 				if w.State != workspace.StateFailed || !strings.Contains(w.Error, "nothing of it is left") {
 					t.Errorf("after the restart: %+v", w)
@@ -110,7 +110,7 @@ func TestFaultCreateKilled(t *testing.T) {
 					t.Errorf("left: %v", entries)
 				}
 				get[api.Created](r, "POST", "/workspaces/"+w.ID+"/retry", nil)
-				w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+				w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 			}
 			if w.State != workspace.StateReady || len(w.Sessions) != 1 || w.Sessions[0].State.Ended() {
 				t.Fatalf("in the end: %+v", w)

@@ -56,7 +56,7 @@ func TestStartEndsADelete(t *testing.T) {
 			p := newPlace(t)
 			r := p.serve(t)
 			w := r.workspace("killed", &api.NewSession{Command: []string{"true"}})
-			get[api.Waited](r, "GET", "/sessions/"+w.Sessions[0].ID+"/wait?for=exit&timeout=30s", nil)
+			get[api.Waited](r, "GET", "/sessions/"+w.Sessions[0].ID+"/wait?for=exit&timeout=60s", nil)
 			write(t, filepath.Join(w.Root, "work"), "work")
 			if err := r.store.SetWorkspaceState(t.Context(), w.ID, workspace.StateDeleting, ""); err != nil {
 				t.Fatal(err)

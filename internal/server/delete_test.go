@@ -100,7 +100,7 @@ func TestDeleteOfAnInPlaceWorkspaceKeepsTheDirectory(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "mine"), "mine")
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Mode: workspace.ModeInPlace, Directory: dir})
-	get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	get[api.Deleted](r, "DELETE", "/workspaces/"+created.Workspace.ID+"?discard_work=1&stop_sessions=1", nil)
 	if _, err := os.Stat(filepath.Join(dir, "mine")); err != nil {
 		t.Error(err)
@@ -131,7 +131,7 @@ func TestDeleteNamesWhatAnEndedSessionLeft(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("busy", nil)
 	ended := r.session(w, "sh", "-c", `trap "" HUP; sleep 1000 >/dev/null 2>&1 & exit 0`)
-	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=30s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=60s", nil)
 	path := "/workspaces/" + w.ID
 	a := r.call("DELETE", path, nil)
 	if p := a.problem(t); a.status != 409 || p.Code != api.CodeSessionsRun || len(p.Sessions) != 1 || len(p.Sessions[0].Left) != 1 {

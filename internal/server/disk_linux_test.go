@@ -52,7 +52,7 @@ func TestFullDiskIsNamed(t *testing.T) {
 			if err := json.Unmarshal(a.body, &created); err != nil {
 				t.Fatal(err)
 			}
-			w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+			w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 			if w.State != workspace.StateFailed {
 				t.Fatalf("on a full disk the workspace is %s", w.State)
 			}

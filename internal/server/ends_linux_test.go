@@ -12,7 +12,7 @@ import (
 func TestTokenEndsWhatIsOpen(t *testing.T) {
 	r := newPlace(t).serve(t)
 	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
-	const life = 15 * time.Second // by when all are open, also on a slow machine
+	const life = 30 * time.Second // by when all are open, also on a slow machine
 	for name, end := range map[string]func(){
 		"revoke": func() { r.call("DELETE", "/tokens/revoke", nil) },
 		"rotate": func() { r.call("POST", "/tokens/rotate/rotate", nil) },

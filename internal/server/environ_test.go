@@ -35,7 +35,7 @@ func (r *running) environment(w api.Workspace, in api.NewSession) (api.Session, 
 	// dash does not pass on names such as BASH_FUNC_f%%; where /proc is missing, sh is bash.
 	in.Command = []string{"/bin/sh", "-c", `cat /proc/$$/environ >"$0" 2>/dev/null || env -0 >"$0"`, file}
 	s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", in)
-	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
 	return s, readEnvironment(r.t, file)
 }
 
@@ -273,7 +273,7 @@ func TestValuesAreNotStored(t *testing.T) {
 // written to file, and the detail of the stage that started it.
 func (r *running) firstEnvironment(id, file string) (env map[string]string, detail string) {
 	r.t.Helper()
-	w := get[api.Workspace](r, "GET", "/workspaces/"+id+"?wait=30s", nil)
+	w := get[api.Workspace](r, "GET", "/workspaces/"+id+"?wait=60s", nil)
 	if w.State != workspace.StateReady || len(w.Sessions) != 1 {
 		r.t.Fatalf("workspace: %+v", w)
 	}

@@ -29,7 +29,7 @@ func (l lines) Write(p []byte) (int, error) {
 func (r *running) ephemeral(name string) api.Workspace {
 	r.t.Helper()
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository, Ephemeral: true})
-	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	row, err := r.store.Workspace(r.t.Context(), w.ID)
 	if err != nil || !w.Ephemeral || !row.Ephemeral {
 		r.t.Fatalf("not ephemeral: %+v, %v", row, err)

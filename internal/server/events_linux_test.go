@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"middleman/internal/server"
 	"middleman/internal/testenv"
@@ -90,7 +89,7 @@ func TestStatusWithoutEvents(t *testing.T) {
 		t.Fatalf("first: %+v", s)
 	}
 	write(t, filepath.Join(w.Root, "d2/f"), "1")
-	testenv.Eventually(t, 10*time.Second, "the deep change is listed", func() bool {
+	testenv.Eventually(t, patience, "the deep change is listed", func() bool {
 		s := r.listed("status=1")
 		return s.Files != nil && s.Files.Untracked == 2 && s.Source != "events"
 	})

@@ -23,7 +23,7 @@ type events struct {
 
 func (r *running) events(t *testing.T, path, last string) *events {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*patience) // it is read all through the test
 	t.Cleanup(cancel)
 	req := r.request("GET", "http://localhost/api/v1"+path+"/events", nil).WithContext(ctx)
 	if last != "" {

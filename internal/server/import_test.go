@@ -153,7 +153,7 @@ func TestImport(t *testing.T) {
 	}
 	w := made.Workspaces[0]
 	ended := r.session(w, "true")
-	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=60s", nil)
 	again := get[api.Imported](r, "POST", "/import", api.Import{Directory: p.repository})
 	if len(again.Workspaces) != 0 || len(again.Passed) != 1 || again.Passed[0].Why != "it is workspace feature-login already" {
 		t.Errorf("again: %+v", again)

@@ -28,7 +28,7 @@ func (r *running) reader(n int) (id, file, goOn string) {
 	file, goOn = filepath.Join(dir, "typed"), filepath.Join(dir, "go-on")
 	s := r.session(r.workspace("typed", nil), "sh", "-c",
 		"stty raw -echo; echo raw; until test -e '"+goOn+"'; do sleep 0.05; done; head -c "+strconv.Itoa(n)+" >'"+file+"'")
-	a := r.call("GET", "/sessions/"+s.ID+"/wait?for=text&value=raw&timeout=30s", nil)
+	a := r.call("GET", "/sessions/"+s.ID+"/wait?for=text&value=raw&timeout=60s", nil)
 	if a.status != 200 {
 		r.t.Fatalf("wait: %d %s", a.status, a.body)
 	}
@@ -181,23 +181,34 @@ func TestInputOfADeafProgram(t *testing.T) {
 
 // Where an input fails, the answer says how much of it was typed.
 func TestInputSaysWhatWasTaken(t *testing.T) {
-	r := newPlace(t).serve(t, func(o *server.Options) { o.BodyTimeout = 3 * time.Second })
-	id, _, goOn := r.reader(1 << 20)
-	write(t, goOn, "")
-	from, to := io.Pipe()
-	x := r.send(id, from, -1)
-	if _, err := to.Write(make([]byte, 100_000)); err != nil {
-		t.Fatal(err)
+	var r *running
+	var id string
+	for _, timeout := range []time.Duration{3 * time.Second, 20 * time.Second, patience} {
+		r = newPlace(t).serve(t, func(o *server.Options) { o.BodyTimeout = timeout })
+		var goOn string
+		id, _, goOn = r.reader(1 << 20)
+		write(t, goOn, "")
+		from, to := io.Pipe()
+		x := r.send(id, from, -1)
+		if _, err := to.Write(make([]byte, 100_000)); err != nil {
+			t.Fatal(err)
+		}
+		<-x.done // nothing more comes, which the server waits for so long
+		to.Close()
+		var p api.Problem
+		if err := json.Unmarshal(x.body, &p); err != nil || x.status.Load() != 400 {
+			t.Fatalf("%d %s", x.status.Load(), x.body)
+		}
+		enough := p.Taken != nil && *p.Taken >= 100_000-32<<10
+		if !enough && timeout < patience {
+			t.Logf("a busy machine has not sent it within %v: %s", timeout, x.body)
+			continue
+		}
+		if !enough || *p.Taken > 100_000 {
+			t.Errorf("%s", x.body)
+		}
+		break
 	}
-	<-x.done // nothing more comes, which the server waits for three seconds for
-	var p api.Problem
-	if err := json.Unmarshal(x.body, &p); err != nil || x.status.Load() != 400 {
-		t.Fatalf("%d %s", x.status.Load(), x.body)
-	}
-	if p.Taken == nil || *p.Taken < 100_000-32<<10 || *p.Taken > 100_000 {
-		t.Errorf("%s", x.body)
-	}
-	to.Close()
 	for _, size := range []int64{16<<20 + 1, 1 << 40} {
 		x := r.send(id, io.LimitReader(zeros{}, size), size)
 		<-x.done

@@ -232,7 +232,7 @@ func TestLoginsExpire(t *testing.T) {
 // Idle means that no key signs: what is open then ends, and the access token.
 // The end of the thirty days does the same.
 func TestExpiryEndsWhatIsOpen(t *testing.T) {
-	const life = 20 * time.Second
+	const life = 30 * time.Second
 	for name, x := range map[string]struct{ idle, expires time.Duration }{
 		"idle":    {life, time.Hour},
 		"expired": {time.Hour, life},

@@ -79,7 +79,7 @@ func askAsOwn() {
 }
 
 // patience is how long a test waits for what must happen.
-const patience = 30 * time.Second
+const patience = time.Minute
 
 // place is a data directory and all that outlives a server on it.
 type place struct {
@@ -224,7 +224,7 @@ func (p *place) serve(t *testing.T, change ...func(*server.Options)) *running {
 			Grace:           time.Second,
 			KeepTranscripts: -1,
 			Watch:           watch.Limits{Total: 4096, Tree: 256},
-			StatusWait:      30 * time.Second, // a look may take long on a busy machine
+			StatusWait:      patience, // a look may take long on a busy machine
 			Log:             slog.New(slog.NewTextHandler(testLog{t}, nil)),
 		},
 		Web:      http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "web client") }),
@@ -432,7 +432,7 @@ func get[T any](r *running, method, path string, in any, header ...string) T {
 func (r *running) workspace(name string, first *api.NewSession) api.Workspace {
 	r.t.Helper()
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository, Session: first})
-	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	if w.State != workspace.StateReady {
 		r.t.Fatalf("workspace is %s: %s", w.State, w.Error)
 	}

@@ -54,7 +54,7 @@ func TestNames(t *testing.T) {
 	if third.Name != "fix-2" || third.Mode != workspace.ModeWorktree {
 		t.Errorf("%+v", third)
 	}
-	get[api.Workspace](r, "GET", "/workspaces/fix@other?wait=30s", nil)
+	get[api.Workspace](r, "GET", "/workspaces/fix@other?wait=60s", nil)
 	events = r.events(t, "", "")
 	get[api.Deleted](r, "DELETE", "/workspaces/fix@other", nil)
 	events.until(func(e api.Event) bool { return e.Workspace != nil && e.ID == first.ID && e.Workspace.Label == "fix" })

@@ -134,13 +134,13 @@ func TestPanicIsContained(t *testing.T) {
 	if len(list) != 2 {
 		t.Fatalf("%d workspaces", len(list))
 	}
-	bad := get[api.Workspace](r, "GET", "/workspaces/"+list[1].ID+"?wait=30s", nil)
+	bad := get[api.Workspace](r, "GET", "/workspaces/"+list[1].ID+"?wait=60s", nil)
 	if bad.State != workspace.StateFailed || bad.Error == "" {
 		t.Errorf("after a panic in its checkout it is %s: %q", bad.State, bad.Error)
 	}
 	b.breaks()
 	get[api.Created](r, "POST", "/workspaces/"+bad.ID+"/retry", nil)
-	if bad = get[api.Workspace](r, "GET", "/workspaces/"+bad.ID+"?wait=30s", nil); bad.State != workspace.StateReady {
+	if bad = get[api.Workspace](r, "GET", "/workspaces/"+bad.ID+"?wait=60s", nil); bad.State != workspace.StateReady {
 		t.Fatalf("after a retry it is %s: %s", bad.State, bad.Error)
 	}
 

@@ -24,7 +24,7 @@ func portsFrom(first, many int) func(*server.Options) {
 func (r *running) makeIn(name string, mode workspace.Mode) api.Workspace {
 	r.t.Helper()
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository, Mode: mode})
-	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	if w.State != workspace.StateReady {
 		r.t.Fatalf("workspace is %s: %s", w.State, w.Error)
 	}
@@ -55,7 +55,7 @@ func TestPorts(t *testing.T) {
 		t.Errorf("one %d, two %d, here %d: %d behind a listener", one.Port, two.Port, here.Port, here.Ports)
 	}
 	s := r.session(one, "sh", "-c", "echo port $MIDDLEMAN_WORKSPACE_PORT of $MIDDLEMAN_WORKSPACE_PORTS")
-	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
 	if out := string(r.call("GET", "/sessions/"+s.ID+"/output", nil).body); !strings.Contains(out, "port 20000 of 2") {
 		t.Errorf("a session has %q", out)
 	}

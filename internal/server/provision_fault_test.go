@@ -50,7 +50,7 @@ func TestFaultProvisionKilled(t *testing.T) {
 			if len(list) != 1 {
 				t.Fatalf("%d workspaces", len(list))
 			}
-			w := get[api.Workspace](r, "GET", "/workspaces/"+list[0].ID+"?wait=30s", nil)
+			w := get[api.Workspace](r, "GET", "/workspaces/"+list[0].ID+"?wait=60s", nil)
 			if at == "setup/started" { // it is not known how it ended, and nothing is run twice unasked
 				if w.State != workspace.StateFailed {
 					t.Fatalf("it is %s", w.State)
@@ -58,7 +58,7 @@ func TestFaultProvisionKilled(t *testing.T) {
 				if a := r.call("POST", "/workspaces/"+w.ID+"/retry", nil); a.status >= 300 {
 					t.Fatalf("%d %s", a.status, a.body)
 				}
-				w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+				w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 			}
 			if w.State != workspace.StateReady {
 				t.Fatalf("%s: %s", w.State, w.Error)

@@ -144,7 +144,7 @@ func TestPruneSessions(t *testing.T) {
 	r := newPlace(t).serve(t)
 	w := r.workspace("w", nil)
 	runs, ended := r.session(w, "cat"), r.session(w, "true")
-	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+ended.ID+"/wait?for=exit&timeout=60s", nil)
 	if err := r.store.DeleteWorkspace(t.Context(), w.ID); err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ func TestPruneAgainstCreates(t *testing.T) {
 	})
 	making.Wait()
 	for _, w := range get[api.Workspaces](r, "GET", "/workspaces", nil).Workspaces {
-		now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+		now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 		if now.State != workspace.StateReady {
 			t.Errorf("%s is %s: %s", now.Name, now.State, now.Error)
 		}

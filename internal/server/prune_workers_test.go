@@ -30,7 +30,7 @@ func TestPruneWorkers(t *testing.T) {
 	inner := r.spawn(outer.Session, api.NewWorker{Name: "inner"}, "true")
 	get[api.Session](r, "DELETE", "/sessions/"+outer.Session.ID, nil)
 	for _, x := range []api.Spawned{done, dirty, detached, inner} {
-		get[api.Waited](r, "GET", "/sessions/"+x.Session.ID+"/wait?for=exit&timeout=20s", nil)
+		get[api.Waited](r, "GET", "/sessions/"+x.Session.ID+"/wait?for=exit&timeout=60s", nil)
 	}
 	r.workersOf(outer.Session)
 	get[api.Workers](r, "GET", "/sessions/"+parent.ID+"/workers", nil)

@@ -39,7 +39,7 @@ func (r *running) settled() []api.Workspace {
 	var rows []api.Workspace
 	var directories, branches, entries []string
 	for _, w := range get[api.Workspaces](r, "GET", "/workspaces", nil).Workspaces {
-		w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+		w = get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 		if w.State != workspace.StateReady {
 			r.t.Errorf("workspace %s is %s: %s", w.Name, w.State, w.Error)
 		}

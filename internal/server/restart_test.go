@@ -42,7 +42,7 @@ func restartFindsSessions(t *testing.T, p *place) {
 		id     string
 		status int
 	}{{ends.ID, 42}, {killed.ID, 128 + 9}} {
-		got := get[api.Waited](r, "GET", "/sessions/"+x.id+"/wait?for=exit&timeout=20s", nil)
+		got := get[api.Waited](r, "GET", "/sessions/"+x.id+"/wait?for=exit&timeout=60s", nil)
 		if got.Session.Exit == nil || got.Session.Exit.Status() != x.status {
 			t.Errorf("exit of %s: %+v", x.id, got.Session)
 		}

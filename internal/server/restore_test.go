@@ -55,7 +55,7 @@ func TestRestoreRefusals(t *testing.T) {
 	r := newPlace(t).serve(t)
 	live, gone := r.workspace("live", nil), r.lose("gone")
 	taken := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "taken", Mode: workspace.ModeDirectory}).Workspace
-	get[api.Workspace](r, "GET", "/workspaces/"+taken.ID+"?wait=30s", nil)
+	get[api.Workspace](r, "GET", "/workspaces/"+taken.ID+"?wait=60s", nil)
 	write(t, filepath.Join(taken.Root, "precious"), "work")
 	get[api.Deleted](r, "DELETE", "/workspaces/"+taken.ID+"?discard_work=1", nil)
 	write(t, taken.Root, "a file")
@@ -130,7 +130,7 @@ func TestRestoreAfterARestart(t *testing.T) {
 	}
 	r.stop()
 	r = p.serve(t)
-	if now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil); now.State != workspace.StateReady {
+	if now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil); now.State != workspace.StateReady {
 		t.Errorf("restored: %+v", now)
 	}
 	if _, err := os.Stat(filepath.Join(w.Root, "precious")); err != nil {

@@ -32,7 +32,7 @@ func (r *running) half(name string, first *api.NewSession) api.Workspace {
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{
 		Name: name, Directory: r.place.repository, Filters: true, Session: first,
 	})
-	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	w := get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	if w.State != workspace.StateFailed || !strings.Contains(w.Error, "filter bad failed") || w.Root == "" {
 		r.t.Fatalf("workspace: %+v", w)
 	}
@@ -52,7 +52,7 @@ func TestRetry(t *testing.T) {
 	write(t, filepath.Join(w.Root, "bad"), "mine too")
 	heal()
 	get[api.Created](r, "POST", "/workspaces/"+w.ID+"/retry", nil)
-	now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+	now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 	if now.State != workspace.StateReady || now.Error != "" || len(now.Sessions) != 1 || now.Branch != w.Branch {
 		t.Fatalf("after the retry: %+v", now)
 	}
@@ -125,7 +125,7 @@ func TestRestartFinishesACreation(t *testing.T) {
 	r.stop()
 	heal()
 	r = p.serve(t)
-	now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+	now := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 	if now.State != workspace.StateReady || len(now.Sessions) != 1 {
 		t.Errorf("after the restart: %+v", now)
 	}

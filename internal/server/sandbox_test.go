@@ -87,7 +87,7 @@ func TestSandboxedSessionInADirectory(t *testing.T) {
 	r := p.serve(t)
 	in := func(name string, mode workspace.Mode) api.Workspace {
 		made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: p.repository, Mode: mode})
-		return get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
+		return get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=60s", nil)
 	}
 	start := func(w api.Workspace, script string) api.Session {
 		return get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", script}})

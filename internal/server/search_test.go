@@ -15,7 +15,7 @@ func TestSearch(t *testing.T) {
 	first := r.session(w, "sh", "-c", `printf 'a \033[31mneedle\033[m here\nstone\n'`)
 	second := r.session(w, "sh", "-c", `for i in 1 2 3; do echo 'Needle again'; done; echo one`)
 	for _, s := range []api.Session{first, second} {
-		get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=20s", nil)
+		get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
 	}
 	for _, x := range []struct {
 		name, query string

@@ -26,7 +26,7 @@ func fromStartToRemoval(t *testing.T, p *place) {
 	}
 	path := "/sessions/" + s.ID
 	r.call("POST", path+"/input", []byte("pwd; env; echo mark-$((40+2))\n"))
-	waited := get[api.Waited](r, "GET", path+"/wait?for=text&value=mark-42&timeout=20s", nil)
+	waited := get[api.Waited](r, "GET", path+"/wait?for=text&value=mark-42&timeout=60s", nil)
 	if waited.Match != "mark-42" {
 		t.Errorf("waited: %+v", waited)
 	}
@@ -40,7 +40,7 @@ func fromStartToRemoval(t *testing.T, p *place) {
 		t.Errorf("a secret of the server reached the session:\n%s", output)
 	}
 	r.call("POST", path+"/input", []byte("exit 7\n"))
-	waited = get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=20s", nil)
+	waited = get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=60s", nil)
 	if e := waited.Session.Exit; e == nil || e.Code != 7 {
 		t.Errorf("exit: %+v", waited.Session)
 	}
@@ -138,7 +138,7 @@ func TestStopEndsWhatTheProgramStarted(t *testing.T) {
 	r := newPlace(t).serve(t)
 	s := r.session(r.workspace("stopped", nil), "sh", "-c", "trap '' HUP TERM; sleep 1000 & echo up; wait; wait")
 	path := "/sessions/" + s.ID
-	get[api.Waited](r, "GET", path+"/wait?for=text&value=up&timeout=20s", nil)
+	get[api.Waited](r, "GET", path+"/wait?for=text&value=up&timeout=60s", nil)
 	got := get[api.Session](r, "DELETE", path+"?grace=100ms", nil)
 	if got.State != terminal.StateExited || got.Exit == nil || got.Exit.SignalName != "SIGKILL" {
 		t.Errorf("stopped: %+v", got)

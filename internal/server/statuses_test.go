@@ -139,7 +139,7 @@ func TestStatusOfNone(t *testing.T) {
 	p := newPlace(t)
 	r := p.serve(t)
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "d", Mode: workspace.ModeDirectory})
-	get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 	if s := r.listed("status=1&fresh=1"); s != nil {
 		t.Errorf("directory: %+v", s)
 	}
@@ -165,7 +165,7 @@ func TestStatusOfMany(t *testing.T) {
 	asForAUser := func(o *server.Options) { o.StatusWait = 0 }
 	r := p.serve(t, asForAUser)
 	crowd(t, r, many)
-	ask := func(what string, bar time.Duration, known bool) {
+	ask := func(what string, bar time.Duration, known bool) (quick bool) {
 		t.Helper()
 		began := time.Now()
 		list := get[api.Workspaces](r, "GET", "/workspaces?status=1&limit=500", nil).Workspaces
@@ -177,16 +177,44 @@ func TestStatusOfMany(t *testing.T) {
 			}
 		}
 		t.Logf("%s: %d workspaces in %v, %d not known", what, len(list), took, unknown)
-		if took > bar || len(list) != many || known && unknown > 0 {
-			t.Errorf("%s: %d workspaces in %v, %d not known; want %d within %v", what, len(list), took, unknown, many, bar)
+		if len(list) != many || known && unknown > 0 {
+			t.Errorf("%s: %d workspaces, %d not known; want %d", what, len(list), unknown, many)
+		}
+		return took <= bar
+	}
+	again := func() {
+		r.stop()
+		r = p.serve(t, asForAUser)
+	}
+	for _, x := range []struct {
+		what  string
+		bar   time.Duration
+		known bool
+		next  func() // makes it so again
+	}{
+		{"nothing known", 3 * time.Second, false, func() {
+			r.stop()
+			remove(t, p.dirs.Statuses())
+			r = p.serve(t, asForAUser)
+		}},
+		{"warm", 500 * time.Millisecond, true, func() {}},
+		{"cold", 3 * time.Second, true, again},
+	} {
+		switch x.what {
+		case "warm":
+			get[api.Workspaces](r, "GET", "/workspaces?status=1&fresh=1&limit=500", nil)
+		case "cold":
+			again()
+		}
+		quick := ask(x.what, x.bar, x.known)
+		for try := 1; try < 3 && !quick; try++ { // a busy machine makes some of them slow
+			x.next()
+			quick = ask(x.what, x.bar, x.known)
+		}
+		if !quick {
+			t.Errorf("%s: each list took more than %v", x.what, x.bar)
 		}
 	}
-	ask("nothing known", 3*time.Second, false)
-	get[api.Workspaces](r, "GET", "/workspaces?status=1&fresh=1&limit=500", nil)
-	ask("warm", 500*time.Millisecond, true)
-	r.stop()
-	r = p.serve(t, asForAUser)
-	ask("cold", 3*time.Second, true)
 }
 
 // crowd makes worktrees of four repositories, and their records.

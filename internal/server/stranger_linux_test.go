@@ -40,11 +40,11 @@ func TestStrangersAreNotAccepted(t *testing.T) {
 	if _, err := ours.Write([]byte("x")); err != nil {
 		t.Fatal(err)
 	}
-	accepted.SetDeadline(time.Now().Add(30 * time.Second))
+	accepted.SetDeadline(time.Now().Add(time.Minute))
 	if got, err := io.ReadAll(io.LimitReader(accepted, 1)); err != nil || string(got) != "x" {
 		t.Errorf("accepted %q, %v: want our connection", got, err)
 	}
-	stranger.SetDeadline(time.Now().Add(30 * time.Second))
+	stranger.SetDeadline(time.Now().Add(time.Minute))
 	if n, err := stranger.Read(make([]byte, 1)); n != 0 || err != io.EOF {
 		t.Errorf("the stranger read %d bytes, %v", n, err)
 	}

@@ -87,7 +87,7 @@ func TestFaultRestoreOfTranscripts(t *testing.T) {
 			r.stop()
 			p.killAsking(t, at, "POST", "/workspaces/"+w.ID+"/restore", nil)
 			r = p.serve(t)
-			back := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=30s", nil)
+			back := get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil)
 			if back.State != "ready" || back.Branch != w.Branch || len(back.Sessions) != 1 {
 				t.Errorf("restored: %+v", back)
 			}

@@ -19,7 +19,7 @@ import (
 func (r *running) printed(name string) (api.Workspace, api.Session) {
 	r.t.Helper()
 	w := r.workspace(name, &api.NewSession{Command: []string{"sh", "-c", "echo printed by " + name + "; exit 3"}})
-	s := get[api.Waited](r, "GET", "/sessions/"+w.Sessions[0].ID+"/wait?for=exit&timeout=30s", nil).Session
+	s := get[api.Waited](r, "GET", "/sessions/"+w.Sessions[0].ID+"/wait?for=exit&timeout=60s", nil).Session
 	return w, s
 }
 
@@ -338,7 +338,7 @@ func TestEveryDeleteKeepsTranscripts(t *testing.T) {
 	spawn := func(name string) api.Spawned {
 		in := api.NewWorker{Name: name, Session: api.NewSession{Command: []string{"sh", "-c", "echo printed by " + name + "; exit 3"}}}
 		out := get[api.Spawned](r, "POST", "/sessions/"+parent.Sessions[0].ID+"/workers", in, r.own(parent.Sessions[0].ID)...)
-		get[api.Waited](r, "GET", "/sessions/"+out.Session.ID+"/wait?for=exit&timeout=30s", nil)
+		get[api.Waited](r, "GET", "/sessions/"+out.Session.ID+"/wait?for=exit&timeout=60s", nil)
 		return out
 	}
 	pruned, inner := spawn("pruned"), spawn("inner")

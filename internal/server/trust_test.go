@@ -37,7 +37,7 @@ func (p *place) configure(t *testing.T, text string) (hash string) {
 func (r *running) makes(name string) api.Workspace {
 	r.t.Helper()
 	created := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: name, Directory: r.place.repository})
-	return get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=30s", nil)
+	return get[api.Workspace](r, "GET", "/workspaces/"+created.Workspace.ID+"?wait=60s", nil)
 }
 
 // agree agrees to what is in a workspace's checkout, and runs its setup.
@@ -55,7 +55,7 @@ func has(path string) bool {
 func (r *running) environOf(w api.Workspace) string {
 	r.t.Helper()
 	s := r.session(w, "env")
-	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
 	return string(r.call("GET", "/sessions/"+s.ID+"/output", nil).body)
 }
 

@@ -23,11 +23,11 @@ func TestWait(t *testing.T) {
 		status int
 		match  string
 	}{
-		{"for=text&value=ready-&timeout=20s", 200, "ready-"},
-		{"for=regex&value=ready-%5B0-9%5D%2B&timeout=20s", 200, "ready-7"},
-		{"for=regex&value=%5Eready-7%24&timeout=20s", 200, "ready-7"},
-		{"for=text&value=ready-&scrollback=1&timeout=20s", 200, "ready-"},
-		{"for=quiet&value=50ms&timeout=20s", 200, ""},
+		{"for=text&value=ready-&timeout=60s", 200, "ready-"},
+		{"for=regex&value=ready-%5B0-9%5D%2B&timeout=60s", 200, "ready-7"},
+		{"for=regex&value=%5Eready-7%24&timeout=60s", 200, "ready-7"},
+		{"for=text&value=ready-&scrollback=1&timeout=60s", 200, "ready-"},
+		{"for=quiet&value=50ms&timeout=60s", 200, ""},
 		{"for=text&value=nowhere&timeout=50ms", 504, ""},
 		{"for=exit&timeout=50ms", 504, ""},
 		{"for=regex&value=%5B", 422, ""},
@@ -45,12 +45,12 @@ func TestWait(t *testing.T) {
 		}
 	}
 	answers := make(chan answer, 1)
-	go func() { answers <- wait("for=text&value=got+it&timeout=20s") }()
+	go func() { answers <- wait("for=text&value=got+it&timeout=60s") }()
 	r.call("POST", path+"/input", []byte("it\n"))
 	if a := <-answers; a.status != 200 {
 		t.Errorf("text to come: %d %s", a.status, a.body)
 	}
-	go func() { answers <- wait("for=text&value=never&timeout=20s") }()
+	go func() { answers <- wait("for=text&value=never&timeout=60s") }()
 	r.call("POST", path+"/input", []byte("\n"))
 	if a := <-answers; a.status != 409 || a.problem(t).Code != api.CodeEnded {
 		t.Errorf("text that never came: %d %s", a.status, a.body)
@@ -66,8 +66,12 @@ func TestInputThatExpects(t *testing.T) {
 	r := newPlace(t).serve(t)
 	s := r.session(r.workspace("careful", nil), "sh", "-c", `stty -echo; echo ready; read line; echo "got $line"; read line`)
 	path := "/sessions/" + s.ID
-	get[api.Waited](r, "GET", path+"/wait?for=text&value=ready&timeout=20s", nil)
-	a := r.call("GET", path+"/capture?rows=1-2", nil)
+	get[api.Waited](r, "GET", path+"/wait?for=text&value=ready&timeout=60s", nil)
+	var a answer
+	r.until("the whole line", func() bool { // its end may come a moment after its text
+		a = r.call("GET", path+"/capture?rows=1-2", nil)
+		return a.header.Get("Middleman-Offset") == "7"
+	})
 	hash, offset := a.header.Get("Middleman-Hash"), a.header.Get("Middleman-Offset")
 	if a.status != 200 || string(a.body) != "ready\n" || len(hash) != 2*terminal.HashBytes || offset != "7" {
 		t.Fatalf("capture: %d %s %v", a.status, a.body, a.header)
@@ -110,7 +114,7 @@ func TestInputThatExpects(t *testing.T) {
 	if a.status != 204 || a.header.Get("Middleman-Offset") != "7" {
 		t.Fatalf("input: %d %s %v", a.status, a.body, a.header)
 	}
-	if got := get[api.Waited](r, "GET", path+"/wait?for=regex&value=%5Egot+it%24&from=7&timeout=20s", nil); got.Match != "got it" {
+	if got := get[api.Waited](r, "GET", path+"/wait?for=regex&value=%5Egot+it%24&from=7&timeout=60s", nil); got.Match != "got it" {
 		t.Errorf("wait from the offset: %+v", got)
 	}
 	for query, status := range map[string]int{
@@ -128,7 +132,7 @@ func TestOutputByOffset(t *testing.T) {
 	r := newPlace(t).serve(t)
 	s := r.session(r.workspace("bytes", nil), "printf", "0123456789")
 	path := "/sessions/" + s.ID
-	get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=20s", nil)
+	get[api.Waited](r, "GET", path+"/wait?for=exit&timeout=60s", nil)
 	for _, x := range []struct {
 		query  string
 		status int

@@ -50,7 +50,7 @@ func (r *running) own(id string) []string {
 // workersOf waits until all workers of a session have ended.
 func (r *running) workersOf(parent api.Session) []api.Worker {
 	r.t.Helper()
-	list := get[api.Workers](r, "GET", "/sessions/"+parent.ID+"/workers?wait=30s", nil).Workers
+	list := get[api.Workers](r, "GET", "/sessions/"+parent.ID+"/workers?wait=60s", nil).Workers
 	for _, w := range list {
 		if w.EndedAt == nil {
 			r.t.Errorf("has not ended: %+v", w)
@@ -162,7 +162,7 @@ func TestSharedWorkers(t *testing.T) {
 			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp, at: r.at}
 			in := api.NewWorkspace{Name: "shared-" + string(mode), Mode: mode, Directory: sub, Session: &api.NewSession{Command: []string{"cat"}}}
 			made := get[api.Created](r, "POST", "/workspaces", in)
-			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
+			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=60s", nil)
 			parent := w.Sessions[0]
 			x := r.spawn(parent, api.NewWorker{Name: "helper", Isolation: "shared"}, "sh", "-c", "pwd; echo $MIDDLEMAN_WORKSPACE_PATH; echo shared >by-worker; exit 7")
 			if x.Workspace.ID != w.ID || x.Session.Name != "helper" || x.Session.Parent != parent.ID || len(x.Warnings) != 0 {
@@ -218,7 +218,7 @@ func TestWorkersStartInTheSubdirectory(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			r := &running{Server: r.Server, t: t, place: p, store: r.store, socket: r.socket, tcp: r.tcp, at: r.at}
 			made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Mode: x.mode, Directory: x.in, Session: &api.NewSession{Command: []string{"cat"}}})
-			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=30s", nil)
+			w := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=60s", nil)
 			out := r.spawn(w.Sessions[0], x.ask, "sh", "-c", "pwd")
 			k := ended(t, r.workersOf(w.Sessions[0]), out.Session.ID)
 			if want := x.path(w, out.Workspace); k.Path != want {
