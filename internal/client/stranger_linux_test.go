@@ -25,7 +25,7 @@ func received(l net.Listener) (stop func() string) {
 				said <- string(all)
 				return
 			}
-			conn.SetDeadline(time.Now().Add(30 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			data, _ := io.ReadAll(conn)
 			all = append(all, data...)
 			conn.Close()

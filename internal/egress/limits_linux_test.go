@@ -60,6 +60,35 @@ func read(t *testing.T, c net.Conn, want string) {
 	}
 }
 
+// answered returns a connection on which a text was sent and want has come. On a busy
+// machine the proxy may have given up one before.
+func answered(t *testing.T, addr, send, want string) (c net.Conn) {
+	t.Helper()
+	eventually(t, "an answer in time", func() bool {
+		var err error
+		if c, err = net.Dial("tcp", addr); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.SetDeadline(time.Now().Add(patience)); err != nil {
+			t.Fatal(err)
+		}
+		got := make([]byte, len(want))
+		if _, err = io.WriteString(c, send); err == nil {
+			_, err = io.ReadFull(c, got)
+		}
+		if err != nil {
+			c.Close()
+			return false
+		}
+		if string(got) != want {
+			t.Fatalf("read %q, want %q", got, want)
+		}
+		return true
+	})
+	t.Cleanup(func() { c.Close() })
+	return c
+}
+
 const (
 	connectRegistry = "CONNECT registry.example:443 HTTP/1.1\r\n\r\n"
 	connected       = "HTTP/1.1 200 Connection established\r\n\r\nUP 93.184.216.34:443\n"
@@ -74,7 +103,8 @@ func ended(t *testing.T, c net.Conn) {
 }
 
 func TestSlowClients(t *testing.T) {
-	p, _ := newTestProxy(t, testList, limits{connections: 10, request: 50 * time.Millisecond, idle: patience})
+	const request = 100 * time.Millisecond
+	p, _ := newTestProxy(t, testList, limits{connections: 10, request: request, idle: patience})
 	addr := serveOne(t, p)
 	for name, send := range map[string]string{
 		"nothing":           "",
@@ -86,17 +116,16 @@ func TestSlowClients(t *testing.T) {
 		"a greeting, alone": "\x05\x01\x00",
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := client(t, addr, send)
+			answer := ""
 			if strings.HasPrefix(send, "\x05\x01") {
-				read(t, c, "\x05\x00")
+				answer = "\x05\x00"
 			}
-			ended(t, c)
+			ended(t, answered(t, addr, send, answer))
 		})
 	}
 	// Who has said where it wants to go has time.
-	c := client(t, addr, connectRegistry)
-	read(t, c, connected)
-	time.AfterFunc(100*time.Millisecond, func() { _, _ = io.WriteString(c, "late") })
+	c := answered(t, addr, connectRegistry, connected)
+	time.AfterFunc(2*request, func() { _, _ = io.WriteString(c, "late") })
 	read(t, c, "late")
 }
 
@@ -133,9 +162,7 @@ func TestConnectionsAtOnce(t *testing.T) {
 
 func TestIdle(t *testing.T) {
 	p, _ := newTestProxy(t, testList, limits{connections: 2, request: patience, idle: 100 * time.Millisecond})
-	c := client(t, serveOne(t, p), connectRegistry)
-	read(t, c, connected)
-	ended(t, c)
+	ended(t, answered(t, serveOne(t, p), connectRegistry, connected))
 }
 
 // An equal denial is only counted for a while, and the log stays within its bound.

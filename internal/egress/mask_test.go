@@ -20,7 +20,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 const theValue = "sk-real/+ value"
@@ -56,7 +55,7 @@ func newMaskedPlace(t *testing.T) *maskedPlace {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := newProxy(rules, newDenials(filepath.Join(privateDir(t), "denials")), limits{connections: 64, request: 5 * time.Second, idle: time.Minute})
+	p := newProxy(rules, newDenials(filepath.Join(privateDir(t), "denials")), limits{connections: 64, request: patience, idle: patience})
 	p.resolve = func(context.Context, string) ([]netip.Addr, error) {
 		return []netip.Addr{netip.MustParseAddr("93.184.216.34")}, nil
 	}

@@ -117,18 +117,22 @@ func TestPollFileExpects(t *testing.T) {
 			t.Fatalf("got %q, want %q", p, key)
 		}
 	}
-	var before, after unix.Rusage
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
-		t.Fatal(err)
+	awake := time.Hour
+	for try := 0; try < 3 && awake > 50*time.Millisecond; try++ { // what else this process does counts too
+		var before, after unix.Rusage
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &before); err != nil {
+			t.Fatal(err)
+		}
+		f.Expect()
+		time.Sleep(100 * time.Millisecond) // of which it stays awake for expectTime alone
+		if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
+			t.Fatal(err)
+		}
+		awake = min(awake, time.Duration(unix.TimevalToNsec(after.Stime)+unix.TimevalToNsec(after.Utime)-
+			unix.TimevalToNsec(before.Stime)-unix.TimevalToNsec(before.Utime)))
 	}
-	f.Expect()
-	time.Sleep(100 * time.Millisecond) // of which it stays awake for expectTime alone
-	if err := unix.Getrusage(unix.RUSAGE_SELF, &after); err != nil {
-		t.Fatal(err)
-	}
-	if awake := time.Duration(unix.TimevalToNsec(after.Stime)+unix.TimevalToNsec(after.Utime)-
-		unix.TimevalToNsec(before.Stime)-unix.TimevalToNsec(before.Utime)) * time.Nanosecond; awake > 50*time.Millisecond {
-		t.Errorf("awake for %v of 100 ms", awake)
+	if awake > 50*time.Millisecond {
+		t.Errorf("awake for %v of 100 ms, each of three times", awake)
 	}
 	f.Close()
 	if _, open := <-got; open {
@@ -214,7 +218,7 @@ func TestPollFilePokeBeforeTheWait(t *testing.T) {
 			_, err := a.AwaitWith(nil)
 			looked <- err
 		}()
-		if err := testenv.Receive(t, 30*time.Second, "a look after the poke", looked); err != nil {
+		if err := testenv.Receive(t, time.Minute, "a look after the poke", looked); err != nil {
 			t.Fatal(err)
 		}
 	}

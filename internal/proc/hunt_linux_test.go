@@ -14,7 +14,7 @@ func TestHunt(t *testing.T) {
 	dir := t.TempDir()
 	gate, runner := filepath.Join(dir, "gate"), filepath.Join(dir, "runner")
 	// It ends by itself where the test was killed.
-	script := `[ $1 -lt 20000 ] || exit; while [ -e ` + gate + ` ]; do setsid sh ` + runner + ` $(($1+1)) & exit; done` + "\n"
+	script := `[ $1 -lt 100000 ] || exit; while [ -e ` + gate + ` ]; do setsid sh ` + runner + ` $(($1+1)) & exit; done` + "\n"
 	if err := os.WriteFile(runner, []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestHunt(t *testing.T) {
 		}
 	}()
 	for range 20 {
-		if _, ok := Hunt("HUNT_TEST="+dir, 5*time.Second); !ok {
+		if _, ok := Hunt("HUNT_TEST="+dir, time.Minute); !ok {
 			t.Fatal("the chain was not found")
 		}
 	}

@@ -35,9 +35,9 @@ func TestInsideLeavesOutItsOwn(t *testing.T) {
 	if inside := Inside(dir); !slices.Contains(inside, own) {
 		t.Errorf("git is not in %v, so that this test proves nothing", inside)
 	}
-	testenv.Eventually(t, 10*time.Second, "git has its name", func() bool { return len(Inside(dir, "git")) == 0 })
+	testenv.Eventually(t, time.Minute, "git has its name", func() bool { return len(Inside(dir, "git")) == 0 })
 	shell := start("sh", "-c", "git cat-file --batch; :")
-	testenv.Eventually(t, 10*time.Second, "the shell runs git", func() bool { return len(Inside(dir, "git")) == 2 })
+	testenv.Eventually(t, time.Minute, "the shell runs git", func() bool { return len(Inside(dir, "git")) == 2 })
 	if got := Inside(dir, "git"); !slices.Contains(got, shell) || slices.Contains(got, own) {
 		t.Errorf("%v; the shell is %d", got, shell)
 	}

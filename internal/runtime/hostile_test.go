@@ -52,7 +52,7 @@ func remoteOf(t *testing.T, h http.HandlerFunc, change func(*Config)) *Remote {
 		t.Fatal(err)
 	}
 	r := newRemote(c, d, slog.New(slog.DiscardHandler), func(Config, Status) {})
-	r.patience = 5 * time.Second
+	r.patience = time.Minute
 	t.Cleanup(func() {
 		r.close()
 		server.CloseClientConnections()
@@ -117,7 +117,7 @@ func TestStatesOfHostileRemotes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			r := remoteOf(t, tt.answer, tt.change)
 			if tt.want == TimedOut {
-				r.patience = 100 * time.Millisecond
+				r.patience = time.Second
 			}
 			status := r.Check(t.Context())
 			if tt.want == "" {
@@ -129,7 +129,7 @@ func TestStatesOfHostileRemotes(t *testing.T) {
 			if status.Reason != tt.want || status.State != reasons[tt.want].state || status.Text != reasons[tt.want].text {
 				t.Errorf("%+v, want %s", status, tt.want)
 			}
-			err := r.Call(t.Context(), "GET", "/sessions", nil, nil, time.Second, &api.Sessions{}) // fails at once, by the pause
+			err := r.Call(t.Context(), "GET", "/sessions", nil, nil, time.Minute, &api.Sessions{}) // fails at once, by the pause
 			for _, part := range append(strings.Fields(planted), "127.0.0.1", "hunter2", r.config.TokenFile) {
 				if strings.Contains(fmt.Sprint(err), part) {
 					t.Errorf("%q is in %v", part, err)
@@ -164,7 +164,7 @@ func TestHugeAnswer(t *testing.T) {
 			}
 		}
 	}, nil)
-	err := r.Call(t.Context(), "GET", "/sessions", nil, nil, 20*time.Second, &api.Sessions{})
+	err := r.Call(t.Context(), "GET", "/sessions", nil, nil, time.Minute, &api.Sessions{})
 	if e, ok := errors.AsType[*Error](err); !ok || e.Reason != TooMuch || sent.Load() > 64<<20 {
 		t.Errorf("%v after %d bytes", err, sent.Load())
 	}
@@ -185,7 +185,7 @@ func TestCallerEnds(t *testing.T) {
 	r.Check(t.Context())
 	ctx, cancel := context.WithCancel(t.Context())
 	time.AfterFunc(50*time.Millisecond, cancel)
-	if err := r.Call(ctx, "GET", "/sessions", nil, nil, 20*time.Second, &api.Sessions{}); !errors.Is(err, context.Canceled) {
+	if err := r.Call(ctx, "GET", "/sessions", nil, nil, time.Minute, &api.Sessions{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if status := r.Status(); status.State != Reachable {

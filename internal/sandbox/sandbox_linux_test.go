@@ -305,7 +305,7 @@ func TestLaterMount(t *testing.T) {
 	}
 	t.Setenv("TMPDIR", home) // the program may write to /tmp
 	eachMethod(t, func(t *testing.T, m Method) {
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		at := newPlace(t)
 		cmd := command(t, at.policy(m), "sh", "-c", "echo ready >ready; read line <go; ls ../mounted; echo x >../mounted/new; echo x >../mounted/there; echo $?")
@@ -321,7 +321,7 @@ echo go >workspace/go; wait; cat mounted/there; ls mounted; umount mounted`
 		}
 		cmd.Args[0] = self // in a shell, /proc/self/exe is the shell
 		outer := exec.CommandContext(ctx, "unshare", append([]string{"-m", "sh", "-c", script, "sh"}, cmd.Args...)...)
-		outer.Dir, outer.WaitDelay = at.base, time.Second
+		outer.Dir, outer.WaitDelay = at.base, time.Minute
 		out, err := outer.Output()
 		if want := "there\n2\nold\nthere\n"; err != nil || string(out) != want && string(out) != strings.Replace(want, "2", "1", 1) {
 			t.Errorf("%q, want %q: %v", out, want, err)

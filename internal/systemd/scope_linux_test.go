@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -30,7 +31,7 @@ func TestNothingRunsWithoutItsScope(t *testing.T) {
 		{"silent", "exit 1", "without a message"},
 		// What comes after -- becomes the process, in no scope.
 		{"a liar", `while [ "$1" != -- ]; do shift; done; shift; exec "$@"`, "left process"},
-		{"stuck", "exec sleep 1000", "wait for systemd-run"},
+		{"stuck", "echo >\"${0%/*}/stuck\"; exec sleep 1000", "wait for systemd-run"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -38,10 +39,18 @@ func TestNothingRunsWithoutItsScope(t *testing.T) {
 			run, mark := filepath.Join(dir, "systemd-run"), filepath.Join(dir, "mark")
 			testenv.WriteProgram(t, run, "#!/bin/sh\n"+tt.systemdRun+"\n")
 			ctx, cancel := context.WithCancel(t.Context())
-			if tt.name == "stuck" {
-				ctx, cancel = context.WithTimeout(t.Context(), 50*time.Millisecond)
-			}
 			defer cancel()
+			if tt.name == "stuck" {
+				var waiting sync.WaitGroup
+				defer waiting.Wait()
+				waiting.Go(func() {
+					testenv.Eventually(t, time.Minute, "systemd-run begins", func() bool {
+						_, err := os.Stat(filepath.Join(dir, "stuck"))
+						return err == nil
+					})
+					cancel()
+				})
+			}
 			cmd := touch(mark)
 			err := startGated(ctx, "middleman-none.scope", cmd, run, manager{flag: "--user", runtime: dir})
 			if err == nil || !strings.Contains(err.Error(), tt.want) {

@@ -12,7 +12,7 @@ import (
 )
 
 // exitTime is how long processes that are ending already may take.
-const exitTime = 3 * time.Second
+const exitTime = 20 * time.Second
 
 // CheckProcesses fails the test for each process, other than this one, that
 // still has to do with dir: by its environment, working directory or open

@@ -35,8 +35,9 @@ func TestCheckProcessesNamesAndEndsWhatIsLeft(t *testing.T) {
 		{"working directory", func(cmd *exec.Cmd, dir string) { cmd.Dir = dir }},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel() // what is left is given its time to end
 			dir := ShortDir(t)
-			cmd := exec.Command(RequireTool(t, "sleep"), "60")
+			cmd := exec.Command(RequireTool(t, "sleep"), "1000")
 			tt.mark(cmd, dir)
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
@@ -44,7 +45,7 @@ func TestCheckProcessesNamesAndEndsWhatIsLeft(t *testing.T) {
 			r := &recorder{TB: t}
 			CheckProcesses(r, dir)
 			err := cmd.Wait()
-			if len(r.errors) != 1 || !strings.Contains(r.errors[0], "sleep 60") {
+			if len(r.errors) != 1 || !strings.Contains(r.errors[0], "sleep 1000") {
 				t.Errorf("reported %q", r.errors)
 			}
 			if err == nil {

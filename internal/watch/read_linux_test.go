@@ -22,5 +22,5 @@ func TestEventsAreRead(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "file"), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	testenv.Eventually(t, 10*time.Second, "the event was read", func() bool { return w.Moment("w") != mark })
+	testenv.Eventually(t, time.Minute, "the event was read", func() bool { return w.Moment("w") != mark })
 }

@@ -53,7 +53,7 @@ func TestEscapes(t *testing.T) {
 			if c.method == sandbox.Landlock && support.NoLandlock != "" {
 				t.Skipf("this system has no sandbox by Landlock: %s", support.NoLandlock)
 			}
-			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 			defer cancel()
 			results, err := Try(ctx, place(t), c.level, c.method)
 			if err != nil {
@@ -72,7 +72,7 @@ func TestEscapes(t *testing.T) {
 
 // Without a sandbox the attempts succeed: so what blocks them is the sandbox.
 func TestAttemptsWorkOutside(t *testing.T) {
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 	defer cancel()
 	s, clean, err := build(ctx, place(t))
 	if err != nil {
