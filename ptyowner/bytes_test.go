@@ -276,7 +276,7 @@ func exitBytes(t *testing.T, b *ptyowner.Backend, seed uint64) error {
 
 // lateFromDisk calls watch when the owner has ended.
 func lateFromDisk(ctx context.Context, session terminal.Session, watch func() error) error {
-	for deadline := time.Now().Add(10 * time.Second); ; time.Sleep(2 * time.Millisecond) {
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(2 * time.Millisecond) {
 		st, err := session.Status(ctx)
 		if err != nil {
 			return err

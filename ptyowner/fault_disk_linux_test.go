@@ -255,7 +255,7 @@ func see(t *testing.T, a terminal.Attachment, text string) {
 		}
 		seen <- nil
 	}()
-	if err := testenv.Receive(t, 20*time.Second, "text for a viewer", seen); err != nil {
+	if err := testenv.Receive(t, time.Minute, "text for a viewer", seen); err != nil {
 		t.Fatal(err)
 	}
 }

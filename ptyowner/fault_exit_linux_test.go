@@ -188,7 +188,7 @@ func TestFaultOwnerKilledWhileStopping(t *testing.T) {
 			if err := syscall.Kill(held(t, p, name), syscall.SIGKILL); err != nil {
 				t.Fatal(err)
 			}
-			if err := testenv.Receive(t, 20*time.Second, "the stop", stopped); err != nil {
+			if err := testenv.Receive(t, time.Minute, "the stop", stopped); err != nil {
 				t.Errorf("stop: %v", err)
 			}
 			status, err := session.Status(context.Background())

@@ -130,7 +130,7 @@ func held(t *testing.T, p *fault.Plan, name string) (pid int) {
 		pid, err := p.Await(name)
 		c <- answer{pid, err}
 	}()
-	a := testenv.Receive(t, 20*time.Second, "a process at "+name, c)
+	a := testenv.Receive(t, time.Minute, "a process at "+name, c)
 	if a.err != nil {
 		t.Fatal(a.err)
 	}
@@ -163,7 +163,7 @@ func replaced(t *testing.T, s terminal.Session) bool {
 // gone waits for the end of a process.
 func gone(t *testing.T, pid int) {
 	t.Helper()
-	testenv.Eventually(t, 10*time.Second, fmt.Sprintf("end of process %d", pid), func() bool {
+	testenv.Eventually(t, time.Minute, fmt.Sprintf("end of process %d", pid), func() bool {
 		stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 		return err != nil || strings.Contains(string(stat), ") Z ")
 	})

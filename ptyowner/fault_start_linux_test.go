@@ -87,7 +87,7 @@ func TestFaultOwnerKilledWithItsProgramStarted(t *testing.T) {
 		}()
 		owner := held(t, p, "start/program-started")
 		var program int
-		testenv.Eventually(t, 10*time.Second, "the program runs", func() bool {
+		testenv.Eventually(t, time.Minute, "the program runs", func() bool {
 			_, err := os.Stat(mark)
 			return err == nil
 		})
@@ -95,7 +95,7 @@ func TestFaultOwnerKilledWithItsProgramStarted(t *testing.T) {
 		if err := syscall.Kill(owner, syscall.SIGKILL); err != nil {
 			t.Fatal(err)
 		}
-		err := testenv.Receive(t, 20*time.Second, "the start's error", failed)
+		err := testenv.Receive(t, time.Minute, "the start's error", failed)
 		if replaced(t, b.Session(s.ID)) {
 			if err != nil {
 				t.Errorf("start: %v", err)
@@ -117,7 +117,7 @@ func TestFaultOwnerKilledWithItsProgramStarted(t *testing.T) {
 // it runs.
 func settle(t *testing.T, s terminal.Session) (status terminal.Status) {
 	t.Helper()
-	testenv.Eventually(t, 20*time.Second, "the session runs or is proved dead", func() (done bool) {
+	testenv.Eventually(t, time.Minute, "the session runs or is proved dead", func() (done bool) {
 		var err error
 		if status, err = s.Status(context.Background()); err != nil {
 			return false
@@ -178,7 +178,7 @@ func TestFaultStarterKilledBesideItsOwner(t *testing.T) {
 			}
 			release(t, p, name)
 			session := b.Session(s.ID)
-			testenv.Eventually(t, 20*time.Second, "the session runs", func() bool {
+			testenv.Eventually(t, time.Minute, "the session runs", func() bool {
 				status, err := session.Status(context.Background())
 				return err == nil && status.State == terminal.StateRunning
 			})
@@ -220,12 +220,12 @@ func TestFaultTwoOwnersMeet(t *testing.T) {
 				order = []*fault.Plan{second, p}
 			}
 			release(t, order[0], name)
-			testenv.Eventually(t, 20*time.Second, "the session runs", func() bool {
+			testenv.Eventually(t, time.Minute, "the session runs", func() bool {
 				status, err := session.Status(context.Background())
 				return err == nil && status.State == terminal.StateRunning
 			})
 			release(t, order[1], name)
-			if err := testenv.Receive(t, 20*time.Second, "the second start", started); err != nil {
+			if err := testenv.Receive(t, time.Minute, "the second start", started); err != nil {
 				t.Errorf("the second start: %v", err)
 			}
 			if title == "the second goes first" {

@@ -32,7 +32,7 @@ func TestFaultOwnerKilledWhileUpgrading(t *testing.T) {
 			at(t, p, name, fault.Kill)
 			start(t, b, s, nil)
 			answers(t, session)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			_, err := b.Upgrade(ctx, s.ID, image)
 			oneLine(t, err, s.ID)
@@ -70,7 +70,7 @@ func TestFaultUpgradeStepFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := start(t, b, s, nil)
-			ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+			ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 			defer cancel()
 			_, err := b.Upgrade(ctx, s.ID, image)
 			oneLine(t, err, s.ID)

@@ -100,7 +100,7 @@ func (o *olderOwner) serve(l net.Listener) {
 		o.mu.Unlock()
 		o.conns.Go(func() {
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(30 * time.Second))
+			conn.SetDeadline(time.Now().Add(time.Minute))
 			c := &olderConn{o: o, conn: conn, r: wire.NewReader(conn)}
 			var hello wire.Hello
 			typ, payload, err := c.r.Read(wire.MaxHello)
@@ -261,7 +261,7 @@ func TestOlderOwnerStreams(t *testing.T) {
 		t.Errorf("output %q, events %q", output, got)
 	}
 	for _, want := range []string{"\x03keys", string(recorded(t, "resize")[0][4:]), string(recorded(t, "ack")[0][4:])} {
-		if got := testenv.Receive(t, 10*time.Second, "what was typed", typed); got != want {
+		if got := testenv.Receive(t, time.Minute, "what was typed", typed); got != want {
 			t.Errorf("the older owner was sent %q, want %q", got, want)
 		}
 	}

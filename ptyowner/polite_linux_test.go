@@ -35,6 +35,7 @@ func output(t *testing.T, session terminal.Session) string {
 func TestStopIsPolite(t *testing.T) {
 	data, newBackend := newBackends(t)
 	b := newBackend()
+	const slow = `trap 'sleep 1000; echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; while :; do sleep 0.02; done`
 	const polite = `trap 'sleep 0.3; echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; while :; do sleep 0.02; done`
 	for _, tt := range []struct {
 		name, script string
@@ -42,11 +43,11 @@ func TestStopIsPolite(t *testing.T) {
 		code, signal int
 		last         bool
 	}{
-		{"program", polite, 20 * time.Second, 7, 0, true},
-		{"foreground job", `trap : HUP TERM; set -m; sh -c "$JOB"; exit 8`, 20 * time.Second, 8, 0, true},
-		{"stopped", `trap 'echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; kill -STOP $$; while :; do sleep 0.02; done`, 20 * time.Second, 7, 0, true},
+		{"program", polite, time.Minute, 7, 0, true},
+		{"foreground job", `trap : HUP TERM; set -m; sh -c "$JOB"; exit 8`, time.Minute, 8, 0, true},
+		{"stopped", `trap 'echo IN GOOD ORDER; exit 7' TERM; trap '' HUP; echo READY; kill -STOP $$; while :; do sleep 0.02; done`, time.Minute, 7, 0, true},
 		{"at once", polite, -1, -1, 9, false},
-		{"too late", polite, 50 * time.Millisecond, -1, 9, false},
+		{"too late", slow, 50 * time.Millisecond, -1, 9, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -41,8 +41,8 @@ func TestStoppedOwnerIsAsked(t *testing.T) {
 	}
 	t.Cleanup(func() { syscall.Kill(owner, syscall.SIGCONT) })
 	refused := 0
-	for range 20 {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	for range 40 {
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 		_, err := asking.Status(ctx)
 		if !errors.Is(err, terminal.ErrUnreachable) {
 			t.Errorf("a stopped owner answered: %v", err)

@@ -17,7 +17,7 @@ import (
 func TestSizesThatNoScreenHas(t *testing.T) {
 	_, newBackend := newBackends(t)
 	b := newBackend()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	look := func(t *testing.T, session terminal.Session, asked terminal.Size) {
 		t.Helper()

@@ -149,7 +149,7 @@ func TestDeafClientIsClosed(t *testing.T) {
 // waitStatus asks for the status until it is what is wanted.
 func waitStatus(t *testing.T, s terminal.Session, is func(terminal.Status) bool) {
 	t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()

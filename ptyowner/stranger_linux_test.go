@@ -64,7 +64,7 @@ func TestAnothersOwnerIsToldNothing(t *testing.T) {
 			return
 		}
 		defer conn.Close()
-		conn.SetDeadline(time.Now().Add(30 * time.Second))
+		conn.SetDeadline(time.Now().Add(time.Minute))
 		data, _ := io.ReadAll(conn)
 		said <- string(data)
 	}()

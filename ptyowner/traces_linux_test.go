@@ -128,7 +128,7 @@ func (p trace) ending() bool {
 	if state, args, _ := strings.Cut(p.what, " "); state != "Z" && args != "" {
 		return false
 	}
-	for limit := time.Now().Add(time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
+	for limit := time.Now().Add(30 * time.Second); time.Now().Before(limit); time.Sleep(time.Millisecond) {
 		if start, state := startOf(p.pid); start != p.start || state == "Z" {
 			return true
 		}

@@ -44,7 +44,7 @@ func otherImage(t *testing.T) string {
 
 func upgradeOwner(t *testing.T, b *ptyowner.Backend, id, image string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
 	got, err := b.Upgrade(ctx, id, image)
 	if err != nil {
@@ -353,7 +353,7 @@ func TestUpgradeRefused(t *testing.T) {
 		{"one that cannot", write("older", "#!/bin/sh\necho '{\"build\":\"v0\",\"handover\":[]}'\n", 0o700), "build v0"},
 		{"one that does not understand", write("other", "#!/bin/sh\ncase $2 in --describe) echo '{\"build\":\"v9\",\"handover\":[1,2]}';; *) echo 'what is this?' >&2; exit 1;; esac\n", 0o700), "what is this?"},
 	} {
-		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+		ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 		_, err := b.Upgrade(ctx, s.ID, test.path)
 		cancel()
 		if err == nil || !strings.Contains(err.Error(), test.want) {
