@@ -22,9 +22,9 @@ import (
 // that must hang, and lookEnd when it must be over: git may not heed the first
 // signal.
 const (
-	lookLimit = 20 * time.Second
+	lookLimit = time.Minute
 	hangLimit = 500 * time.Millisecond
-	lookEnd   = 30 * time.Second
+	lookEnd   = 90 * time.Second
 )
 
 // evil sets everything in a configuration file that could have git run command.

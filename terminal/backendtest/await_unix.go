@@ -40,7 +40,7 @@ func (f *fixture) isNotShown(what string, s terminal.Session, c await.Condition)
 	f.Helper()
 	ctx, cancel := context.WithTimeout(f.ctx, 100*time.Millisecond)
 	defer cancel()
-	if r, err := await.Wait(ctx, s, c); !errors.Is(err, context.DeadlineExceeded) {
+	if r, err := await.Wait(ctx, s, c); err == nil || !errors.Is(err, context.DeadlineExceeded) && ctx.Err() == nil {
 		f.Errorf("%s: %+v, %v", what, r, err)
 	}
 }

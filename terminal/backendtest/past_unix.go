@@ -234,7 +234,7 @@ func (p *past) plays(st terminal.Status) {
 // testPastLive: earlier screens of a session that runs.
 func testPastLive(f *fixture) {
 	s := f.sh(`echo one; read x; printf '\033[2J'; echo two; read x`)
-	f.printed(s, "one")
+	f.printed(s, "one\r\n")
 	<-time.After(20 * time.Millisecond) // an index tells times to 10 ms
 	// Output is on disk, where it is read here, before a status has its end.
 	head := uint64(len(f.output(s, 0)))

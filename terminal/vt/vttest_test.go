@@ -84,7 +84,7 @@ func (v *vttest) send(keys string) {
 // await draws and answers until the program has printed one of the prompts.
 func (v *vttest) await(prompts ...string) string {
 	v.t.Helper()
-	deadline := time.NewTimer(20 * time.Second)
+	deadline := time.NewTimer(time.Minute)
 	defer deadline.Stop()
 	for {
 		for _, prompt := range prompts {

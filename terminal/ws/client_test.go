@@ -16,7 +16,7 @@ import (
 )
 
 // patience bounds every wait of these tests.
-const patience = 20 * time.Second
+const patience = time.Minute
 
 // server serves one session on loopback.
 type server struct {
