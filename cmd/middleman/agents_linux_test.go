@@ -100,29 +100,10 @@ func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
 	before := furnish(ts)
 	changes := follow(ts)
 	defer changes.stop()
-	var late error
-	for try := range 3 { // a busy machine makes some of them late
-		if late = driveAgent(ts, changes, workspace, name, fmt.Sprint("-", try)); late == nil {
-			break
-		}
-		ts.Logf("%v", late)
-	}
-	ts.Check(late)
-	if after := tree(ts, ts.Getenv("HOME")); after != before {
-		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)
-	}
-	if left := tree(ts, filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks")); strings.Count(left, "\n") > 1 {
-		ts.Fatalf("%s: files for hooks are left:\n%s", name, left)
-	}
-}
-
-// driveAgent drives the stand-in through all its states, in sessions whose names end
-// with that. It returns an error only where the changes are told too late.
-func driveAgent(ts *testscript.TestScript, changes *changes, workspace, name, end string) error {
 	var took []time.Duration
 	cells := 0
 	for _, source := range []string{"hook", "title", "screen", "all"} {
-		s := startAgent(ts, workspace, name, name+"-"+source+end)
+		s := startAgent(ts, workspace, name, name+"-"+source)
 		s.changes = changes
 		s.is("unknown") // silence
 		s.do("only " + source)
@@ -144,10 +125,15 @@ func driveAgent(ts *testscript.TestScript, changes *changes, workspace, name, en
 		s.run("stop", s.target)
 		s.is("stopped")
 	}
-	if len(took) == 0 { // of some nothing can be known, so nothing changes
-		return nil
+	if after := tree(ts, ts.Getenv("HOME")); after != before {
+		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)
 	}
-	return inTime(ts, fmt.Sprintf("%s: %d cells", name, cells), took)
+	if left := tree(ts, filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks")); strings.Count(left, "\n") > 1 {
+		ts.Fatalf("%s: files for hooks are left:\n%s", name, left)
+	}
+	if len(took) > 0 { // of some nothing can be known, so nothing changes
+		inTime(ts, fmt.Sprintf("%s: %d cells", name, cells), took)
+	}
 }
 
 // live takes a stand-in through its states, and returns how long after each change
@@ -164,7 +150,7 @@ func (s *agentSession) live(name, source string) []time.Duration {
 
 // inTime logs how long after changes their events came, and checks the half and the
 // last of them.
-func inTime(ts *testscript.TestScript, what string, took []time.Duration) error {
+func inTime(ts *testscript.TestScript, what string, took []time.Duration) {
 	slices.Sort(took)
 	at := func(percent int) time.Duration { return took[(len(took)-1)*percent/100].Round(time.Millisecond) }
 	start := startTime(ts)
@@ -172,9 +158,8 @@ func inTime(ts *testscript.TestScript, what string, took []time.Duration) error 
 		what, len(took), at(50), at(90), at(99), at(100), start)
 	last := max(soon, startsWithin*start)
 	if (at(50) > soon || at(100) > last) && !raced {
-		return fmt.Errorf("%s: half of the changes were told after %v, the last after %v: more than %v, %v", what, at(50), at(100), soon, last)
+		ts.Fatalf("%s: half of the changes were told after %v, the last after %v: more than %v, %v", what, at(50), at(100), soon, last)
 	}
-	return nil
 }
 
 // startTime is how long middleman takes to start now: the median of some.
