@@ -207,7 +207,7 @@ test('the keyboard leaves the terminal, and lists its keys', async () => {
     await there()
     await page.keyboard.press('Escape')
   }
-  await page.locator('.xterm-helper-textarea:focus').waitFor()
+  await page.locator('.xterm-helper-textarea:focus').waitFor({ state: 'attached' })
   await palette(page, 'leave the terminal')
   await page.waitForFunction(() => document.activeElement.matches('.sidebar .item'))
 })
