@@ -72,6 +72,18 @@ once('a tab is renamed, moved and restarted; what it printed before stays', asyn
   await shot(page, 'tabs')
 })
 
+once('a session that is renamed elsewhere stays shown, and keeps the keys', async () => {
+  await page.getByRole('tab', { name: 'bash' }).click()
+  await phase(page, 'attached')
+  for (const [from, to] of [['bash', 'renamed'], ['renamed', 'bash']]) {
+    server.middleman('rename', `work/${from}`, to)
+    await page.getByRole('tab', { name: to }).waitFor()
+    await page.waitForURL(`**/w/work/${to}`)
+    await run(page, `clear; echo still-$((40+2))-${to}`)
+    await seen(page, new RegExp(`^still-42-${to}$`))
+  }
+})
+
 once('the search matches case, whole words and regular expressions, and counts', async () => {
   await page.getByRole('tab', { name: 'bash' }).click()
   await phase(page, 'attached')
