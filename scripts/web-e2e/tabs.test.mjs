@@ -73,15 +73,19 @@ once('a tab is renamed, moved and restarted; what it printed before stays', asyn
 })
 
 once('a session that is renamed elsewhere stays shown, and keeps the keys', async () => {
-  await page.getByRole('tab', { name: 'bash' }).click()
+  server.middleman('run', 'work', '-d', '--name', 'second', '--', 'bash', '--norc') // another lives, which is not to be shown instead
+  await page.getByRole('tab', { name: 'second' }).click()
   await phase(page, 'attached')
-  for (const [from, to] of [['bash', 'renamed'], ['renamed', 'bash']]) {
+  for (const [from, to] of [['second', 'third'], ['third', 'fourth']]) {
+    await run(page, `clear; is=${to}`)
     server.middleman('rename', `work/${from}`, to)
     await page.getByRole('tab', { name: to }).waitFor()
     await page.waitForURL(`**/w/work/${to}`)
-    await run(page, `clear; echo still-$((40+2))-${to}`)
-    await seen(page, new RegExp(`^still-42-${to}$`))
+    await run(page, 'clear; echo still-$is')
+    await seen(page, new RegExp(`^still-${to}$`))
   }
+  server.middleman('stop', 'work/fourth')
+  await page.locator('.exit').waitFor()
 })
 
 once('the search matches case, whole words and regular expressions, and counts', async () => {
