@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"os"
 	"sync"
 
 	"github.com/hashicorp/yamux"
@@ -18,6 +19,9 @@ const maxBridged = 512
 // stream that comes by in to a connection that dial makes. It returns when in
 // ends, once all of them have ended; then the error is nil. It closes in and out.
 func Bridge(ctx context.Context, in io.ReadCloser, out io.WriteCloser, version string, dial func(context.Context) (net.Conn, error)) error {
+	if f, ok := in.(*os.File); ok {
+		in = polled(f)
+	}
 	if _, err := out.Write(newGreeting(version)); err != nil {
 		return fmt.Errorf("greet: %w", err)
 	}
