@@ -294,6 +294,7 @@ type attachment struct {
 	c         *client
 	s         *session
 	questions questions
+	seen      seen
 	mode      terminal.Mode
 	clipboard terminal.Clipboard
 	snapshot  []byte      // reused

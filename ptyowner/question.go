@@ -71,7 +71,7 @@ func (q *questions) end() {
 // Status implements terminal.AskingAttachment. What is on the disk counts as for a new
 // connection: an owner that nobody else finds is not said to run.
 func (a *attachment) Status(ctx context.Context) (terminal.Status, error) {
-	l, err := a.s.look()
+	l, err := a.seen.look(a.s)
 	if err != nil {
 		return terminal.Status{}, err
 	}
