@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"sync"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/terminal"
@@ -149,13 +150,13 @@ func (b *Backend) stateDir(id string) state.Dir {
 // socketPath returns a path in the state directory, or in the runtime directory
 // if the former is longer than the system allows.
 func (b *Backend) socketPath(d state.Dir) (string, error) {
-	if path := d.File(state.SocketFile); len(path) <= private.MaxSocketPath {
+	if path := d.File(state.SocketFile); len(path) <= ipc.MaxSocketPath {
 		return path, nil
 	}
 	path := filepath.Join(b.o.Runtime, d.ID+".sock")
-	if len(path) > private.MaxSocketPath {
+	if len(path) > ipc.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, but the system allows only %d: set XDG_RUNTIME_DIR or MIDDLEMAN_HOME to a shorter path",
-			path, len(path), private.MaxSocketPath)
+			path, len(path), ipc.MaxSocketPath)
 	}
 	return path, private.MakeDir(b.o.Runtime)
 }

@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/ipc"
 	"middleman/internal/poll"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
@@ -59,11 +60,11 @@ func dial(ctx context.Context, session string, r state.Record, hello wire.Hello)
 	if err := private.Dir(filepath.Dir(r.Socket)); err != nil {
 		return nil, unreachable(session, "check where the owner's socket is", err)
 	}
-	conn, err := private.Dial(ctx, r.Socket)
+	conn, err := ipc.Dial(ctx, r.Socket)
 	if err != nil {
 		return nil, unreachable(session, "connect to owner", err)
 	}
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		conn.Close()
 		return nil, unreachable(session, "check who listens on "+r.Socket, err)
 	}

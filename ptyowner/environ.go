@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/terminal"
@@ -69,12 +70,12 @@ func (b *Backend) linkAgent(d state.Dir, env terminal.Environ) (_ terminal.Envir
 // agentPath returns the path of the link: in the state directory, or in the
 // runtime directory if a socket's path may not be as long as the former.
 func (b *Backend) agentPath(d state.Dir) (string, error) {
-	if path := d.File(state.AgentFile); len(path) <= private.MaxSocketPath {
+	if path := d.File(state.AgentFile); len(path) <= ipc.MaxSocketPath {
 		return path, nil
 	}
 	path := filepath.Join(b.o.Runtime, d.ID+"."+state.AgentFile)
-	if len(path) > private.MaxSocketPath {
-		return "", fmt.Errorf("path %s has %d bytes, that of a socket may have %d", path, len(path), private.MaxSocketPath)
+	if len(path) > ipc.MaxSocketPath {
+		return "", fmt.Errorf("path %s has %d bytes, that of a socket may have %d", path, len(path), ipc.MaxSocketPath)
 	}
 	return path, private.MakeDir(b.o.Runtime)
 }

@@ -20,6 +20,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/fault"
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/terminal/host"
 )
@@ -91,7 +92,7 @@ func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
 		return nil, &host.Fault{Err: err}
 	}
 	s.step = "listen for the pane"
-	ln, err := private.Listen(s.p.Socket)
+	ln, err := ipc.Listen(s.p.Socket)
 	if err != nil {
 		return nil, err
 	}
@@ -255,7 +256,7 @@ func (s *starter) meet(ctx context.Context, ln *net.UnixListener) (t *paneTermin
 		if err != nil {
 			return nil, err
 		}
-		if err := private.CheckPeer(conn); err != nil {
+		if err := ipc.CheckPeer(conn); err != nil {
 			conn.Close()
 			return nil, err
 		}

@@ -18,6 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/internal/proc"
 	"middleman/terminal/host"
@@ -101,7 +102,7 @@ func (l *paneProcess) meetOwner(socket string) (owner *hearer, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return nil, err
 	}
 	g := greeting{Role: rolePane, PID: os.Getpid()}
@@ -392,7 +393,7 @@ func runPipe(socket string) error {
 		return err
 	}
 	defer conn.Close()
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return err
 	}
 	if err := sendFile(conn, greeting{Role: rolePipe}, os.Stdin); err != nil {

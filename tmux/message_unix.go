@@ -13,7 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 	"middleman/terminal"
 )
 
@@ -96,7 +96,7 @@ func (r *hearer) next(v any) error {
 		}
 		p := make([]byte, 4<<10)
 		looked = len(r.unread)
-		n, fds, err := private.ReceiveFiles(r.conn, p, maxFiles)
+		n, fds, err := ipc.ReceiveFiles(r.conn, p, maxFiles)
 		if err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func sendFile(conn *net.UnixConn, v any, f *os.File) error {
 	if err != nil {
 		return err
 	}
-	controlErr := raw.Control(func(fd uintptr) { err = private.SendFiles(conn, append(data, '\n'), int(fd)) })
+	controlErr := raw.Control(func(fd uintptr) { err = ipc.SendFiles(conn, append(data, '\n'), int(fd)) })
 	return errors.Join(controlErr, err)
 }
 

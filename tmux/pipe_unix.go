@@ -16,6 +16,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/terminal/host"
 )
@@ -83,7 +84,7 @@ func (t *paneTerminal) pipeAnew() error {
 		return err
 	}
 	defer private.Expose(exe)()
-	ln, err := private.Listen(t.PipeSocket)
+	ln, err := ipc.Listen(t.PipeSocket)
 	if err != nil {
 		return err
 	}
@@ -115,7 +116,7 @@ func acceptPipe(ctx context.Context, ln *net.UnixListener) (*os.File, error) {
 	}
 	defer conn.Close() // lets the helper end
 	conn.SetDeadline(deadline)
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return nil, err
 	}
 	r := &hearer{conn: conn}

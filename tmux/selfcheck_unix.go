@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -143,7 +144,7 @@ func (s *Server) tryOut(ctx context.Context, path string) error {
 // process, the server ends (see Options.alive).
 func tryDir(runtime string) (dir string, alive *os.File, err error) {
 	parent := filepath.Join(runtime, TryDir)
-	if len(parent) > private.MaxSocketPath-40 {
+	if len(parent) > ipc.MaxSocketPath-40 {
 		parent = "/tmp"
 	} else if err := private.MakeDir(parent); err != nil {
 		return "", nil, err

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -89,9 +90,9 @@ const probeTimeout = 3 * time.Second
 // program returns the path of the tmux program, if the socket's path is short
 // enough and the program's version is new enough.
 func (s *Server) program(ctx context.Context) (string, error) {
-	if n := len(s.socket()); n > private.MaxSocketPath {
+	if n := len(s.socket()); n > ipc.MaxSocketPath {
 		return "", fmt.Errorf("socket path %s has %d bytes, a socket's may have %d: use a shorter runtime directory",
-			s.socket(), n, private.MaxSocketPath)
+			s.socket(), n, ipc.MaxSocketPath)
 	}
 	return s.find(ctx)
 }

@@ -21,6 +21,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/ipc"
 	"middleman/internal/pinned"
 	"middleman/internal/private"
 )
@@ -113,11 +114,11 @@ func (c *Client) Runtime() string { return c.runtime }
 func dial(ctx context.Context, socket string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, dialTimeout)
 	defer cancel()
-	conn, err := private.Dial(ctx, socket)
+	conn, err := ipc.Dial(ctx, socket)
 	if err != nil {
 		return nil, err
 	}
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return nil, errors.Join(fmt.Errorf("socket %s does not belong to this user's server: %w", socket, err), conn.Close())
 	}
 	return conn, nil

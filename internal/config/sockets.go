@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 )
 
@@ -24,7 +25,7 @@ const longestSocket = "s0123456789abcdef.sock"
 // empties. Its usual name can be foreseen; where another user took that first, Prepare
 // chooses a random one and records it in the runtime directory.
 func (d Dirs) Sockets() string {
-	if len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath {
+	if len(filepath.Join(d.Runtime, longestSocket)) <= ipc.MaxSocketPath {
 		return d.Runtime
 	}
 	usual := d.usualSockets()
@@ -63,7 +64,7 @@ func (d Dirs) chosenSockets() string {
 // chooseSockets makes a directory for sockets that nobody could take before, if another
 // user has the usual one. The runtime directory must be there.
 func (d Dirs) chooseSockets() error {
-	if d.Sockets() != d.Runtime || len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath {
+	if d.Sockets() != d.Runtime || len(filepath.Join(d.Runtime, longestSocket)) <= ipc.MaxSocketPath {
 		return nil
 	}
 	var id [8]byte

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/internal/testenv"
 )
@@ -22,14 +23,14 @@ func TestSocketsFit(t *testing.T) {
 	for n := range 300 {
 		d := Dirs{Runtime: "/" + strings.Repeat("r", n)}
 		path := filepath.Join(d.Sockets(), longestSocket)
-		if len(path) > private.MaxSocketPath {
+		if len(path) > ipc.MaxSocketPath {
 			t.Errorf("a runtime directory of %d bytes: %s has %d", n, path, len(path))
 		}
 		if other, is := seen[d.Sockets()]; is {
 			t.Errorf("%s and %s share %s", other, d.Runtime, d.Sockets())
 		}
 		seen[d.Sockets()] = d.Runtime
-		if short := len(filepath.Join(d.Runtime, longestSocket)) <= private.MaxSocketPath; short != (d.Sockets() == filepath.Clean(d.Runtime)) {
+		if short := len(filepath.Join(d.Runtime, longestSocket)) <= ipc.MaxSocketPath; short != (d.Sockets() == filepath.Clean(d.Runtime)) {
 			t.Errorf("%s: its sockets are in %s", d.Runtime, d.Sockets())
 		}
 	}
@@ -74,7 +75,7 @@ func socketsWhereTheirNameIsTaken(t *testing.T, plant func(path string) error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	long = filepath.Join(long, strings.Repeat("n", private.MaxSocketPath))
+	long = filepath.Join(long, strings.Repeat("n", ipc.MaxSocketPath))
 	d := Dirs{Data: filepath.Join(long, "data"), Config: filepath.Join(long, "config"), Runtime: filepath.Join(long, "run")}
 	usual := d.Sockets()
 	if usual == d.Runtime {
@@ -98,7 +99,7 @@ func socketsWhereTheirNameIsTaken(t *testing.T, plant func(path string) error) {
 		}
 		now := d.Sockets()
 		t.Cleanup(func() { os.Remove(now) })
-		if now == usual || now == d.Runtime || len(filepath.Join(now, longestSocket)) > private.MaxSocketPath {
+		if now == usual || now == d.Runtime || len(filepath.Join(now, longestSocket)) > ipc.MaxSocketPath {
 			t.Fatalf("sockets are in %s", now)
 		}
 		if chosen != "" && now != chosen {

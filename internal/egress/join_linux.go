@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 )
 
 // maxWord bounds what the proxy says to a sandbox: nothing, or why it cannot serve.
@@ -40,7 +40,7 @@ func handOver(socket int) error {
 		return fmt.Errorf("open the network namespace: %w", err)
 	}
 	defer unix.Close(netns)
-	err = private.SendFiles(conn, []byte("\n"), netns)
+	err = ipc.SendFiles(conn, []byte("\n"), netns)
 	if errors.Is(err, unix.EPIPE) {
 		return errEnded
 	}

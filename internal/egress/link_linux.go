@@ -12,7 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 )
 
 // maxConfig bounds the configuration of a proxy process.
@@ -155,7 +155,7 @@ func (l *Link) Inherit() error {
 	return nil
 }
 
-func (l *Link) close() { private.CloseFiles(l.files) }
+func (l *Link) close() { ipc.CloseFiles(l.files) }
 
 // setEnv lets the programs that this process executes use the proxies inside, instead
 // of others.

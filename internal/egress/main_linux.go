@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 )
 
@@ -82,11 +83,11 @@ func takeMasks(file string) (Masks, error) {
 // run serves a sandbox until it has ended. conn leads to its first process, which
 // passes its network namespace and then waits for a line: empty, or an error.
 func run(conn *net.UnixConn, p *proxy) error {
-	_, fds, err := private.ReceiveFiles(conn, make([]byte, 1), 1)
+	_, fds, err := ipc.ReceiveFiles(conn, make([]byte, 1), 1)
 	if err != nil {
 		return err
 	}
-	defer private.CloseFiles(fds)
+	defer ipc.CloseFiles(fds)
 	if len(fds) != 1 {
 		return errors.New("the sandbox passed no network namespace")
 	}

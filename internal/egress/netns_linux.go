@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 )
 
 // backlog is how many connections wait to be accepted.
@@ -39,7 +39,7 @@ func openIn(netns int, sockets []socket) (fds []int, err error) {
 	defer unix.Close(userns)
 	defer func() {
 		if err != nil {
-			private.CloseFiles(fds)
+			ipc.CloseFiles(fds)
 			fds = nil
 		}
 	}()
@@ -89,7 +89,7 @@ func forkOpen(userns, netns int, list []opening, request unsafe.Pointer) (step i
 	if err := unix.Pipe2(result, unix.O_CLOEXEC); err != nil {
 		return 0, 0, err
 	}
-	defer private.CloseFiles(result)
+	defer ipc.CloseFiles(result)
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var all, before unix.Sigset_t

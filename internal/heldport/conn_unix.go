@@ -14,7 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 )
 
 // answerTime is how long the other end may take to answer.
@@ -26,7 +26,7 @@ type conn struct{ *net.UnixConn }
 // newConn returns a conn of c. If the other end is no process of this user, it
 // closes c and returns an error.
 func newConn(c *net.UnixConn) (conn, error) {
-	if err := private.CheckPeer(c); err != nil {
+	if err := ipc.CheckPeer(c); err != nil {
 		return conn{}, errors.Join(err, c.Close())
 	}
 	return conn{c}, nil
@@ -38,7 +38,7 @@ func (c conn) send(m message, sockets ...int) error {
 	if err != nil {
 		return err
 	}
-	return private.SendFiles(c.UnixConn, append(line, '\n'), sockets...)
+	return ipc.SendFiles(c.UnixConn, append(line, '\n'), sockets...)
 }
 
 // receive reads a message and the sockets that come with it. The caller closes
@@ -49,7 +49,7 @@ func (c conn) receive() (m message, sockets []int, err error) {
 	for err == nil && !bytes.HasSuffix(line, []byte{'\n'}) {
 		var n int
 		var more []int
-		n, more, err = private.ReceiveFiles(c.UnixConn, buf, maxSockets)
+		n, more, err = ipc.ReceiveFiles(c.UnixConn, buf, maxSockets)
 		line, sockets = append(line, buf[:n]...), append(sockets, more...)
 		switch {
 		case errors.Is(err, io.EOF) && len(line) > 0:
@@ -64,7 +64,7 @@ func (c conn) receive() (m message, sockets []int, err error) {
 		m, err = parseMessage(line)
 	}
 	if err != nil {
-		private.CloseFiles(sockets)
+		ipc.CloseFiles(sockets)
 		return message{}, nil, err
 	}
 	return m, sockets, nil

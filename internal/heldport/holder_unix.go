@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 )
 
@@ -80,7 +81,7 @@ func Main(args []string) int {
 // none.
 func (h *holder) listen() error {
 	unix.Umask(0o077)
-	l, err := private.Listen(h.socket)
+	l, err := ipc.Listen(h.socket)
 	if err != nil {
 		return err
 	}
@@ -132,7 +133,7 @@ func (h *holder) converse(c conn) {
 			err = fmt.Errorf("unknown request %q", m.Verb)
 		}
 		if m.Verb != verbGive {
-			private.CloseFiles(sockets)
+			ipc.CloseFiles(sockets)
 		}
 		if err != nil {
 			answer.Error = err.Error()
@@ -155,7 +156,7 @@ func (h *holder) take(port Port, sockets []int, has *bool) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.held != nil || len(sockets) == 0 || port == (Port{}) {
-		private.CloseFiles(sockets)
+		ipc.CloseFiles(sockets)
 		return errors.New("nothing to hold, or something is held already")
 	}
 	h.port, h.held = port, sockets
@@ -254,7 +255,7 @@ func (h *holder) release() {
 	for _, l := range h.closing {
 		l.Close()
 	}
-	private.CloseFiles(h.held)
+	ipc.CloseFiles(h.held)
 }
 
 // end releases the port, removes the holder's socket, and lets Main return.

@@ -18,7 +18,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 	"middleman/internal/systemd"
 )
 
@@ -47,12 +47,12 @@ func Find(socket string) (h *Holder, port Port, ls []net.Listener, err error) {
 	h = &Holder{conn: c}
 	m, sockets, err := h.ask(message{Verb: verbTake})
 	if err == nil && (len(sockets) == 0 || m.Port == Port{}) {
-		private.CloseFiles(sockets)
+		ipc.CloseFiles(sockets)
 		sockets, err = nil, errors.New("it handed over no socket")
 	}
 	if err == nil {
 		ls, err = listeners(sockets)
-		private.CloseFiles(sockets)
+		ipc.CloseFiles(sockets)
 	}
 	if err == nil {
 		if err = h.watchIt(socket); err != nil {
@@ -186,7 +186,7 @@ func (h *Holder) ask(m message, sockets ...int) (message, []int, error) {
 	}
 	answer, handed, err := h.conn.receive()
 	if err == nil && answer.Error != "" {
-		private.CloseFiles(handed)
+		ipc.CloseFiles(handed)
 		return message{}, nil, errors.New(answer.Error)
 	}
 	return answer, handed, err

@@ -11,6 +11,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/config"
+	"middleman/internal/ipc"
 	"middleman/internal/pinned"
 	"middleman/internal/private"
 	"middleman/internal/proc"
@@ -191,11 +192,11 @@ func takeLock(dirs config.Dirs) (*private.Lock, error) {
 	return lock, err
 }
 
-// ListenUnix listens on a local socket at path (see private.Listen), and accepts
+// ListenUnix listens on a local socket at path (see ipc.Listen), and accepts
 // only processes of this user. It removes what is at path: the caller must hold the
 // server's lock, so that can only be the socket of an ended server.
 func ListenUnix(path string) (net.Listener, error) {
-	l, err := private.Listen(path)
+	l, err := ipc.Listen(path)
 	if err != nil {
 		return nil, err
 	}

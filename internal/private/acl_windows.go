@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// ownSID returns the id of this process's user.
-var ownSID = sync.OnceValues(func() (*windows.SID, error) {
+// OwnSID returns the id of this process's user.
+var OwnSID = sync.OnceValues(func() (*windows.SID, error) {
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
 	if err != nil {
 		return nil, fmt.Errorf("read the user of this process: %w", err)
@@ -36,7 +36,7 @@ var systemSIDs = sync.OnceValue(func() (sids []*windows.SID) {
 // isTrusted reports whether a SID is this user's, one of systemSIDs, or stands
 // for a file's owner or creator.
 func isTrusted(sid *windows.SID) bool {
-	if own, err := ownSID(); err == nil && sid.Equals(own) {
+	if own, err := OwnSID(); err == nil && sid.Equals(own) {
 		return true
 	}
 	for _, s := range systemSIDs() {
@@ -47,10 +47,10 @@ func isTrusted(sid *windows.SID) bool {
 	return sid.IsWellKnown(windows.WinCreatorOwnerSid) || sid.IsWellKnown(windows.WinCreatorOwnerRightsSid)
 }
 
-// onlyOurs returns the attributes of an object that belongs to this user and that
+// OnlyOurs returns the attributes of an object that belongs to this user and that
 // nobody else may use. What is made below a directory with them inherits that.
-func onlyOurs() (*windows.SecurityAttributes, error) {
-	own, err := ownSID()
+func OnlyOurs() (*windows.SecurityAttributes, error) {
+	own, err := OwnSID()
 	if err != nil {
 		return nil, err
 	}
@@ -94,7 +94,7 @@ func judgeDescriptor(path string, sd *windows.SECURITY_DESCRIPTOR, forbidden win
 		return &Problem{Path: path, What: "has no owner", Foreign: true}
 	}
 	if !mayOwn(owner, ours) {
-		return &Problem{Path: path, What: "belongs to " + nameOf(owner) + ", and not to you", Foreign: true}
+		return &Problem{Path: path, What: "belongs to " + NameOf(owner) + ", and not to you", Foreign: true}
 	}
 	acl, _, err := sd.DACL()
 	if err != nil && !errors.Is(err, windows.ERROR_OBJECT_NOT_FOUND) {
@@ -112,7 +112,7 @@ func judgeDescriptor(path string, sd *windows.SECURITY_DESCRIPTOR, forbidden win
 			continue
 		}
 		if sid := (*windows.SID)(unsafe.Pointer(&ace.SidStart)); ace.Mask&forbidden != 0 && !isTrusted(sid) {
-			return &Problem{Path: path, What: "is writable by " + nameOf(sid)}
+			return &Problem{Path: path, What: "is writable by " + NameOf(sid)}
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func judgeDescriptor(path string, sd *windows.SECURITY_DESCRIPTOR, forbidden win
 // mayOwn reports whether a file may belong to owner. What an administrator makes
 // belongs to the administrators, so these count as this user where that is one.
 func mayOwn(owner *windows.SID, ours bool) bool {
-	own, err := ownSID()
+	own, err := OwnSID()
 	switch {
 	case err != nil:
 		return false
@@ -136,8 +136,8 @@ func mayOwn(owner *windows.SID, ours bool) bool {
 // isAdministrator reports whether this process has the administrators' rights.
 var isAdministrator = sync.OnceValue(func() bool { return windows.GetCurrentProcessToken().IsElevated() })
 
-// nameOf returns the account of a SID, or the SID where that has no name.
-func nameOf(sid *windows.SID) string {
+// NameOf returns the account of a SID, or the SID where that has no name.
+func NameOf(sid *windows.SID) string {
 	account, domain, _, err := sid.LookupAccount("")
 	switch {
 	case err != nil:

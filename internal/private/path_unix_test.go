@@ -5,7 +5,6 @@ package private_test
 import (
 	"errors"
 	"io/fs"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -249,26 +248,5 @@ func TestReplace(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(dir); err != nil || len(entries) != 1 {
 		t.Errorf("left %v, %v", entries, err)
-	}
-}
-
-func TestCheckPeer(t *testing.T) {
-	dir := testenv.ShortDir(t)
-	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, "s"), Net: "unix"})
-	must(t, err)
-	defer l.Close()
-	conn, err := net.Dial("unix", l.Addr().String())
-	must(t, err)
-	defer conn.Close()
-	must(t, private.CheckPeer(conn))
-	other, err := l.Accept()
-	must(t, err)
-	defer other.Close()
-	must(t, private.CheckPeer(other))
-	a, b := net.Pipe()
-	defer a.Close()
-	defer b.Close()
-	if err := private.CheckPeer(a); err == nil {
-		t.Error("what is no socket passed")
 	}
 }

@@ -96,7 +96,7 @@ func makeAll(path string) error {
 
 // Mkdir makes one directory, for this user alone. An existing one is fs.ErrExist.
 func Mkdir(path string) error {
-	attributes, err := onlyOurs()
+	attributes, err := OnlyOurs()
 	if err != nil {
 		return err
 	}

@@ -14,7 +14,7 @@ import (
 
 	"middleman/internal/api"
 	"middleman/internal/audit"
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 )
 
 // audited maps the operations whose calls are recorded to their audit events. A
@@ -126,7 +126,7 @@ func actor(ctx context.Context) audit.By {
 		uid := os.Geteuid()
 		by.UID = &uid
 		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
-			by.PID = private.PeerPID(conn)
+			by.PID = ipc.PeerPID(conn)
 		}
 	}
 	return by

@@ -7,7 +7,7 @@ import (
 	"io"
 	"time"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 	"middleman/ptyowner/state"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -114,7 +114,7 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 	if err := o.goOn(); err != nil {
 		return nil, err
 	}
-	if o.listener, err = private.Listen(o.socket); err != nil {
+	if o.listener, err = ipc.Listen(o.socket); err != nil {
 		return nil, err
 	}
 	if err := o.dir.WriteRecord(o.record()); err != nil {

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 )
@@ -27,11 +27,11 @@ const (
 // pending holds the connections that are not authenticated yet.
 type pending struct {
 	mu    sync.Mutex // guards conns
-	conns []*private.Conn
+	conns []*ipc.Conn
 }
 
 // add adds a connection. If there are too many it closes the oldest.
-func (p *pending) add(conn *private.Conn) {
+func (p *pending) add(conn *ipc.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.conns) == maxPending {
@@ -41,7 +41,7 @@ func (p *pending) add(conn *private.Conn) {
 	p.conns = append(p.conns, conn)
 }
 
-func (p *pending) remove(conn *private.Conn) {
+func (p *pending) remove(conn *ipc.Conn) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if i := slices.Index(p.conns, conn); i >= 0 {
@@ -65,7 +65,7 @@ func (o *owner) serve() {
 	var greeting pending
 	defer greeting.closeAll()
 	for {
-		conn, err := private.Accept(o.listener)
+		conn, err := ipc.Accept(o.listener)
 		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
 			return
 		}
@@ -89,8 +89,8 @@ func (o *owner) serve() {
 
 // readHello reads the first frame and authenticates its sender. A peer of
 // another user, or without the token, gets no answer.
-func (o *owner) readHello(conn *private.Conn) (hello wire.Hello, r *wire.Reader, err error) {
-	if err := private.CheckPeer(conn); err != nil {
+func (o *owner) readHello(conn *ipc.Conn) (hello wire.Hello, r *wire.Reader, err error) {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return hello, nil, err
 	}
 	conn.SetReadDeadline(time.Now().Add(helloTime))
@@ -113,7 +113,7 @@ func (o *owner) readHello(conn *private.Conn) (hello wire.Hello, r *wire.Reader,
 
 // welcome admits an authenticated connection and serves it until it ends, or
 // refuses it.
-func (o *owner) welcome(conn *private.Conn, r *wire.Reader, hello wire.Hello) {
+func (o *owner) welcome(conn *ipc.Conn, r *wire.Reader, hello wire.Hello) {
 	v := newViewer(o, conn, r, hello.Mode)
 	v.client, v.since = hello.Client, time.Now()
 	v.maxLag, v.scrollback = hello.MaxLag, hello.Scrollback

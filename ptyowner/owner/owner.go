@@ -15,6 +15,7 @@ import (
 
 	"middleman/internal/cgroup"
 	"middleman/internal/fault"
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
@@ -49,7 +50,7 @@ type owner struct {
 	core    uint64 // the program's soft limit of core files
 
 	lock     heldLock // owner.lock
-	listener *private.Listener
+	listener *ipc.Listener
 	host     host.Host
 	term     host.Terminal
 	journal  *journal.Writer
@@ -174,7 +175,7 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	o.journal.MarkSize(o.size.Cols, o.size.Rows)
 	fault.Here("start/journal-created")
 	// A socket that is there is stale: this process holds the lock.
-	if o.listener, err = private.Listen(o.socket); err != nil {
+	if o.listener, err = ipc.Listen(o.socket); err != nil {
 		return nil, "bind socket", err
 	}
 	fault.Here("start/socket-bound")

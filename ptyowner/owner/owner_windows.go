@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/windows"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/ptyowner/conpty"
 	"middleman/ptyowner/wire"
@@ -48,7 +49,7 @@ type lending struct{}
 
 type backFrame struct{}
 
-func (*viewer) makeLendable(*private.Conn) {}
+func (*viewer) makeLendable(*ipc.Conn) {}
 
 func (v *viewer) nextFrame() (wire.Type, []byte, error) { return v.r.Read(wire.MaxFrame) }
 

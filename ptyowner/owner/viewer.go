@@ -10,8 +10,8 @@ import (
 	"syscall"
 	"time"
 
+	"middleman/internal/ipc"
 	"middleman/internal/poll"
-	"middleman/internal/private"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -86,7 +86,7 @@ type socket interface {
 
 // newViewer returns a viewer for conn, whose frames r reads. It takes over
 // conn.
-func newViewer(o *owner, conn *private.Conn, r *wire.Reader, mode wire.Mode) *viewer {
+func newViewer(o *owner, conn *ipc.Conn, r *wire.Reader, mode wire.Mode) *viewer {
 	v := &viewer{owner: o, conn: conn, r: r, mode: mode, newOutput: sync.Cond{L: &o.mu}}
 	v.raw, _ = conn.SyscallConn() // fails only for the zero Conn
 	if mode == wire.ModeAttach {

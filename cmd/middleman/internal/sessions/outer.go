@@ -15,6 +15,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/terminal"
 )
@@ -105,13 +106,13 @@ var errNoViewer = errors.New("no viewer answers")
 func askViewer(ctx context.Context, socket string, r request) error {
 	dialing, cancel := context.WithTimeout(ctx, requestTime)
 	defer cancel()
-	conn, err := private.Dial(dialing, socket)
+	conn, err := ipc.Dial(dialing, socket)
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNoViewer, err)
 	}
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return err
 	}
 	raw, err := json.Marshal(r)
@@ -140,7 +141,7 @@ type inbox struct {
 	path     string
 	requests chan viewer.Request
 
-	listener *private.Listener
+	listener *ipc.Listener
 	bound    fs.FileInfo // the socket's
 	end      context.CancelFunc
 	ended    sync.WaitGroup
@@ -154,7 +155,7 @@ func newInbox(c *cli.CLI, id string) *inbox {
 func (in *inbox) open(ctx context.Context) error {
 	err := private.MakeDir(in.c.Dirs.Sockets())
 	if err == nil {
-		in.listener, err = private.Listen(in.path)
+		in.listener, err = ipc.Listen(in.path)
 	}
 	if err != nil {
 		return fmt.Errorf("listen for attach inside the session: %w", err)
@@ -204,7 +205,7 @@ func (in *inbox) receive(ctx context.Context, conn net.Conn) {
 
 // read reads a request and finds the session that it names.
 func (in *inbox) read(ctx context.Context, conn net.Conn) (r request, t catalog.Target, err error) {
-	if err := private.CheckPeer(conn); err != nil {
+	if err := ipc.CheckPeer(conn); err != nil {
 		return r, t, err
 	}
 	conn.SetReadDeadline(time.Now().Add(requestTime))

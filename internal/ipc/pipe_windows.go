@@ -1,4 +1,4 @@
-package private
+package ipc
 
 import (
 	"context"
@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/windows"
+
+	"middleman/internal/private"
 )
 
 // MaxSocketPath is the number of bytes that the path of a socket may have. Here it
@@ -53,7 +55,7 @@ type Conn struct{ *os.File }
 // more. Call CheckPeer for each connection. The caller closes the listener, which
 // removes the file.
 func Listen(path string) (*Listener, error) {
-	attributes, err := onlyOurs()
+	attributes, err := private.OnlyOurs()
 	if err != nil {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
@@ -62,7 +64,7 @@ func Listen(path string) (*Listener, error) {
 		return nil, fmt.Errorf("listen on %s: %w", path, err)
 	}
 	if l.next, err = l.instance(windows.FILE_FLAG_FIRST_PIPE_INSTANCE); err == nil {
-		err = Replace(path, []byte(l.name), ThisBoot)
+		err = private.Replace(path, []byte(l.name), private.ThisBoot)
 	}
 	if err != nil {
 		l.free()
@@ -263,7 +265,7 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 }
 
 func readName(path string) (string, error) {
-	f, err := Open(path)
+	f, err := private.Open(path)
 	if err != nil {
 		return "", err
 	}
@@ -292,7 +294,7 @@ func CheckPeer(conn net.Conn) error {
 	if err != nil {
 		return fmt.Errorf("peer of pipe: %w", err)
 	}
-	own, err := ownSID()
+	own, err := private.OwnSID()
 	if err != nil {
 		return err
 	}
@@ -311,7 +313,7 @@ func CheckPeer(conn net.Conn) error {
 		return fmt.Errorf("peer of pipe: look at the user of process %d: %w", pid, err)
 	}
 	if !user.User.Sid.Equals(own) {
-		return fmt.Errorf("the process at the other end belongs to user %s, and you are user %s", nameOf(user.User.Sid), nameOf(own))
+		return fmt.Errorf("the process at the other end belongs to user %s, and you are user %s", private.NameOf(user.User.Sid), private.NameOf(own))
 	}
 	return nil
 }

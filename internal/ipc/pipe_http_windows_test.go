@@ -1,4 +1,4 @@
-package private_test
+package ipc_test
 
 import (
 	"context"
@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 )
 
@@ -37,7 +38,7 @@ func TestPipeDeadline(t *testing.T) {
 func TestPipeServesHTTP(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "run")
 	must(t, private.MakeDir(dir))
-	l, err := private.Listen(filepath.Join(dir, "s.sock"))
+	l, err := ipc.Listen(filepath.Join(dir, "s.sock"))
 	must(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(r.Body)
@@ -51,7 +52,7 @@ func TestPipeServesHTTP(t *testing.T) {
 	dials := 0
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
 		dials++
-		return private.Dial(ctx, l.Addr().String())
+		return ipc.Dial(ctx, l.Addr().String())
 	}}
 	client := &http.Client{Transport: transport}
 	for _, text := range []string{"first", "second", "third"} {

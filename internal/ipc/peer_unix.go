@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package private
+package ipc
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package private
+package ipc
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package private_test
+package ipc_test
 
 import (
 	"net"
@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"middleman/internal/private"
+	"middleman/internal/ipc"
 	"middleman/internal/testenv"
 )
 
@@ -17,7 +17,7 @@ func TestPeerOfAnother(t *testing.T) {
 	conn, err := net.Dial("unix", path)
 	must(t, err)
 	defer conn.Close()
-	if err := private.CheckPeer(conn); err == nil || !strings.Contains(err.Error(), "belongs to user 61234, and you are user 0") {
+	if err := ipc.CheckPeer(conn); err == nil || !strings.Contains(err.Error(), "belongs to user 61234, and you are user 0") {
 		t.Errorf("who listens: %v", err)
 	}
 
@@ -31,7 +31,7 @@ func TestPeerOfAnother(t *testing.T) {
 	accepted, err := l.Accept()
 	must(t, err)
 	defer accepted.Close()
-	if err := private.CheckPeer(accepted); err == nil || !strings.Contains(err.Error(), "belongs to user 61234, and you are user 0") {
+	if err := ipc.CheckPeer(accepted); err == nil || !strings.Contains(err.Error(), "belongs to user 61234, and you are user 0") {
 		t.Errorf("who connects: %v", err)
 	}
 }
