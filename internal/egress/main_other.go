@@ -3,6 +3,7 @@
 package egress
 
 import (
+	"errors"
 	"fmt"
 	"os"
 )
@@ -12,3 +13,14 @@ func Main([]string) int {
 	fmt.Fprintln(os.Stderr, "middleman: a network list needs Linux")
 	return 2
 }
+
+// Proxy is the sandbox.Proxy of this package.
+type Proxy struct{}
+
+// Start fails.
+func (Proxy) Start([]string, string, string) (args []string, socket int, inherit func() error, err error) {
+	return nil, 0, nil, fmt.Errorf("network list: %w", errors.ErrUnsupported)
+}
+
+// Join fails.
+func (Proxy) Join(int) error { return fmt.Errorf("network list: %w", errors.ErrUnsupported) }

@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"middleman/internal/egress"
 	"middleman/internal/private"
 	"middleman/internal/quarantine"
 	"middleman/internal/sandbox"
@@ -25,7 +26,11 @@ import (
 // TestMain lets the test's own binary be the helper that makes a sandbox.
 func TestMain(m *testing.M) {
 	if sandbox.IsHelper(os.Args[1:]) {
-		os.Exit(sandbox.Main(os.Args[1:]))
+		exit, _ := sandbox.Main(os.Args[1:], egress.Proxy{})
+		os.Exit(exit)
+	}
+	if egress.IsHelper(os.Args[1:]) {
+		os.Exit(egress.Main(os.Args[2:]))
 	}
 	os.Exit(m.Run())
 }

@@ -12,7 +12,7 @@ import (
 
 // start replaces this process by the program under sandbox-exec(1). It returns only
 // an error.
-func start(p Policy, argv []string) error {
+func start(p Policy, _ Proxy, argv []string) error {
 	if p.Method != Seatbelt {
 		return fmt.Errorf("the policy has the method %s, and macOS has %s", p.Method, Seatbelt)
 	}
@@ -38,4 +38,4 @@ func start(p Policy, argv []string) error {
 }
 
 // runInner is for Linux alone.
-func runInner([]string) error { return fmt.Errorf("%s: %w", innerCommand, errors.ErrUnsupported) }
+func runInner([]string, Proxy) error { return fmt.Errorf("%s: %w", innerCommand, errors.ErrUnsupported) }

@@ -4,6 +4,7 @@ import (
 	"flag"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
@@ -11,8 +12,6 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
-
-	"middleman/internal/egress"
 )
 
 // passed are signals that the processes of bwrap ignore: the terminal and a stop
@@ -25,7 +24,7 @@ var passed = []os.Signal{
 
 // start replaces this process by the program in its sandbox. It returns only an
 // error.
-func start(p Policy, argv []string) error {
+func start(p Policy, proxy Proxy, argv []string) error {
 	runtime.LockOSThread() // never unlocked: after an error this process ends
 	kinds, err := p.checkFiles()
 	if err != nil {
@@ -34,9 +33,10 @@ func start(p Policy, argv []string) error {
 	if err := closeAtExec(); err != nil {
 		return err
 	}
-	var link *egress.Link
+	var way *link
 	if len(p.Network.Allow) > 0 { // before the limits, which are not the proxy's
-		if link, err = egress.Start(p.Network.Allow, p.Network.Log, p.Network.Secrets); err != nil {
+		way = &link{}
+		if way.args, way.socket, way.inherit, err = proxy.Start(p.Network.Allow, p.Network.Log, p.Network.Secrets); err != nil {
 			return err
 		}
 	}
@@ -47,7 +47,7 @@ func start(p Policy, argv []string) error {
 	}
 	abi, missing := landlockSupport()
 	if p.Method == Bubblewrap {
-		return startBubblewrap(p, kinds, link, abi, argv)
+		return startBubblewrap(p, kinds, way, abi, argv)
 	}
 	if missing != "" {
 		return fmt.Errorf("sandbox %s: %s", p.Level, missing)
@@ -67,8 +67,15 @@ func start(p Policy, argv []string) error {
 	return execute(argv, p.Env...)
 }
 
-// startBubblewrap executes bwrap. The link is nil without a network list.
-func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int, program []string) error {
+// link is what Proxy.Start returns.
+type link struct {
+	args    []string
+	socket  int
+	inherit func() error
+}
+
+// startBubblewrap executes bwrap. way is nil without a network list.
+func startBubblewrap(p Policy, kinds map[string]kind, way *link, abi int, program []string) error {
 	bwrap, err := findBubblewrap(systemPlaces)
 	if err != nil {
 		return fmt.Errorf("sandbox %s: %w", p.Level, err)
@@ -85,18 +92,18 @@ func startBubblewrap(p Policy, kinds map[string]kind, link *egress.Link, abi int
 	}
 	f := systemFacts(kinds)
 	argv := append([]string{"bwrap"}, bubblewrapArgv(p, f, filter)...)
-	if link != nil {
-		argv = append(argv, link.Args...)
+	if way != nil {
+		argv = append(argv, way.args...)
 	}
 	argv = append(argv, "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
 	if abi >= minABI {
 		argv = append(argv, "--writes", strings.Join(writes(p, f), pathSeparator))
 	}
-	if link != nil {
-		if err := link.Inherit(); err != nil {
+	if way != nil {
+		if err := way.inherit(); err != nil {
 			return err
 		}
-		argv = append(argv, "--egress", strconv.Itoa(link.Socket))
+		argv = append(argv, "--egress", strconv.Itoa(way.socket))
 	}
 	if p.Limits.Processes > 0 {
 		if err := canLimitProcesses(); err != nil {
@@ -135,7 +142,7 @@ func canLimitProcesses() error {
 }
 
 // runInner is sandbox-inner, which runs in the namespaces.
-func runInner(args []string) error {
+func runInner(args []string, proxy Proxy) error {
 	flags := flag.NewFlagSet(innerCommand, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	var limits Limits
@@ -151,6 +158,9 @@ func runInner(args []string) error {
 	if flags.NArg() == 0 {
 		return fmt.Errorf("use %s -- PROGRAM [ARG]", innerCommand)
 	}
+	if *socket > 0 && proxy == nil {
+		return errProxy
+	}
 	runtime.LockOSThread()
 	if err := takeEnvironment(*variables); err != nil {
 		return err
@@ -158,7 +168,7 @@ func runInner(args []string) error {
 	// What has a handler gets the default when the program is executed.
 	signal.Notify(make(chan os.Signal, len(passed)), passed...)
 	if *socket > 0 {
-		if err := egress.Join(*socket); err != nil {
+		if err := proxy.Join(*socket); err != nil {
 			return err
 		}
 	}
@@ -179,13 +189,18 @@ func runInner(args []string) error {
 // closeAtExec lets no descriptor but the standard ones reach what this process
 // executes.
 func closeAtExec() error {
+	const first = 3
+	if unix.CloseRange(first, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC) == nil {
+		return nil
+	}
+	// Before Linux 5.11.
 	entries, err := os.ReadDir("/proc/self/fd")
 	if err != nil {
 		return fmt.Errorf("list the open descriptors: %w", err)
 	}
 	for _, e := range entries {
 		fd, err := strconv.Atoi(e.Name())
-		if err != nil || fd < 3 {
+		if err != nil || fd < first {
 			continue
 		}
 		unix.CloseOnExec(fd)

@@ -9,7 +9,6 @@ import (
 	"slices"
 	"strings"
 
-	"middleman/internal/egress"
 	"middleman/internal/private"
 )
 
@@ -45,26 +44,43 @@ const (
 // IsHelper reports whether the arguments of this process are those of a helper
 // command of this package.
 func IsHelper(args []string) bool {
-	return len(args) > 0 && (args[0] == Command || args[0] == innerCommand || args[0] == egress.Command)
+	return len(args) > 0 && (args[0] == Command || args[0] == innerCommand)
 }
 
-// Main runs a helper command. It returns when the proxy of a network list has ended,
-// or if no program was started; then it has printed why.
-func Main(args []string) (exit int) {
-	if args[0] == egress.Command {
-		return egress.Main(args[1:])
-	}
+// Proxy enforces network lists; it is egress.Proxy. That is passed in, so that a
+// sandbox without such a list starts before the packages of the network are
+// initialised.
+type Proxy interface {
+	// Check returns an error unless Network.Allow and Network.Masked can be read.
+	Check(allow, masked []string) error
+	// Start starts the proxy of a sandbox. args are for bubblewrap, which has to inherit
+	// some descriptors: inherit lets it. socket is for Join.
+	Start(allow []string, log, secrets string) (args []string, socket int, inherit func() error, err error)
+	// Join connects the sandbox that this process is in with its proxy.
+	Join(socket int) error
+}
+
+// errProxy: what was asked for has a network list, and there is no Proxy.
+var errProxy = errors.New("a network list needs a proxy")
+
+// Main runs a helper command. It returns only if no program was started, and has
+// printed why. Or done is false: a proxy is needed, which is nil. Then nothing was
+// done.
+func Main(args []string, proxy Proxy) (exit int, done bool) {
 	run := runOuter
 	if args[0] == innerCommand {
 		run = runInner
 	}
-	err := run(args[1:])
+	err := run(args[1:], proxy)
+	if proxy == nil && errors.Is(err, errProxy) {
+		return 0, false
+	}
 	fmt.Fprintf(os.Stderr, "middleman %s: %v\n", Command, err)
 	var e *startError
 	if errors.As(err, &e) {
-		return e.exit
+		return e.exit, true
 	}
-	return exitRefused
+	return exitRefused, true
 }
 
 // startError says that the sandbox was made and the program did not start in it.
@@ -77,7 +93,7 @@ func (e *startError) Error() string { return e.err.Error() }
 func (e *startError) Unwrap() error { return e.err }
 
 // runOuter is sandbox-exec.
-func runOuter(args []string) error {
+func runOuter(args []string, proxy Proxy) error {
 	flags := flag.NewFlagSet(Command, flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	file := flags.String("policy", "", "")
@@ -92,7 +108,15 @@ func runOuter(args []string) error {
 	if err != nil {
 		return err
 	}
-	return start(p, flags.Args())
+	if n := p.Network; len(n.Allow) > 0 || len(n.Masked) > 0 {
+		if proxy == nil {
+			return errProxy
+		}
+		if err := proxy.Check(n.Allow, n.Masked); err != nil {
+			return fmt.Errorf("the policy has a bad network: %w", err)
+		}
+	}
+	return start(p, proxy, flags.Args())
 }
 
 // readPolicy reads a policy from a file of this user alone. It must have the digest.

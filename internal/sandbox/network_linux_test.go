@@ -105,3 +105,19 @@ func TestNetworkListIsChecked(t *testing.T) {
 		t.Error("there is a log")
 	}
 }
+
+// A list that cannot be read starts nothing, and says what is wrong with it.
+func TestBadNetworkList(t *testing.T) {
+	at := newPlace(t)
+	for says, n := range map[string]Network{
+		"list of hosts":   {Allow: []string{"a b"}, Log: filepath.Join(at.base, "denials")},
+		"list of secrets": {Allow: []string{"example.org"}, Masked: []string{"KEY"}, Log: filepath.Join(at.base, "denials")},
+	} {
+		p := at.policy(Bubblewrap)
+		p.Network = n
+		out, err := command(t, p, "echo", "started").CombinedOutput()
+		if err == nil || !strings.Contains(string(out), says) || strings.Contains(string(out), "started") {
+			t.Errorf("%v: %v, %q, want %q", n, err, out, says)
+		}
+	}
+}

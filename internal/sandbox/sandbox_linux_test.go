@@ -15,13 +15,20 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/egress"
 	"middleman/internal/private"
 )
 
 // TestMain makes the test binary a helper, as the real one is.
 func TestMain(m *testing.M) {
 	if args := os.Args[1:]; IsHelper(args) {
-		os.Exit(Main(args))
+		exit, done := Main(args, nil) // as the real one: with a proxy only where that is needed
+		if !done {
+			exit, _ = Main(args, egress.Proxy{})
+		}
+		os.Exit(exit)
+	} else if egress.IsHelper(args) {
+		os.Exit(egress.Main(args[1:]))
 	}
 	os.Exit(m.Run())
 }

@@ -28,6 +28,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/egress"
 	"middleman/internal/heldport"
 	"middleman/internal/listen"
 	"middleman/internal/sandbox"
@@ -48,7 +49,11 @@ func TestMain(m *testing.M) {
 		os.Exit(owner.Main(os.Args[2:], "test", tmux.Host{}))
 	}
 	if sandbox.IsHelper(os.Args[1:]) {
-		os.Exit(sandbox.Main(os.Args[1:]))
+		exit, _ := sandbox.Main(os.Args[1:], egress.Proxy{})
+		os.Exit(exit)
+	}
+	if egress.IsHelper(os.Args[1:]) {
+		os.Exit(egress.Main(os.Args[2:]))
 	}
 	if len(os.Args) > 1 && os.Args[1] == askOwn {
 		askAsOwn()

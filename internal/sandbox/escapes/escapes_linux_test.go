@@ -9,13 +9,17 @@ import (
 	"testing"
 	"time"
 
+	"middleman/internal/egress"
 	"middleman/internal/sandbox"
 )
 
 // TestMain makes the test binary a helper, as the real one is.
 func TestMain(m *testing.M) {
 	if args := os.Args[1:]; sandbox.IsHelper(args) {
-		os.Exit(sandbox.Main(args))
+		exit, _ := sandbox.Main(args, egress.Proxy{})
+		os.Exit(exit)
+	} else if egress.IsHelper(args) {
+		os.Exit(egress.Main(args[1:]))
 	} else if len(args) > 0 && args[0] == Command {
 		os.Exit(Main(args[1:]))
 	}

@@ -6,6 +6,8 @@ import (
 	"os"
 
 	"middleman/cmd/middleman/internal/build"
+	_ "middleman/cmd/middleman/internal/helper/confined" // comes first: without a network list
+	"middleman/internal/egress"
 	"middleman/internal/heldport"
 	"middleman/internal/private"
 	"middleman/internal/sandbox"
@@ -29,7 +31,11 @@ func init() {
 		os.Exit(heldport.Main(os.Args[2:]))
 	}
 	if sandbox.IsHelper(os.Args[1:]) {
-		os.Exit(sandbox.Main(os.Args[1:]))
+		exit, _ := sandbox.Main(os.Args[1:], egress.Proxy{})
+		os.Exit(exit)
+	}
+	if egress.IsHelper(os.Args[1:]) {
+		os.Exit(egress.Main(os.Args[2:]))
 	}
 	if os.Args[1] == escapes.Command {
 		os.Exit(escapes.Main(os.Args[2:]))
