@@ -53,6 +53,35 @@ func TestLooksAreBoxed(t *testing.T) {
 	}
 }
 
+// In a box nothing leads to the sockets of middleman: who reaches these acts outside.
+// What git needs below such a directory is there.
+func TestBoxHidesSockets(t *testing.T) {
+	if _, err := git.Box(); err != nil {
+		t.Skipf("no box here: %v", err)
+	}
+	home := filepath.Join(t.TempDir(), "home")
+	repo := filepath.Join(home, "repo")
+	runGit(t, "/", "clone", "-q", template(t), repo)
+	m := workspace.New(workspace.Options{Base: filepath.Join(home, "work"), Hidden: []string{home, filepath.Join(home, "missing")}})
+	w := create(t, m, request(repo, "w1"))
+	write(t, filepath.Join(home, "secret"), "secret")
+	script := filepath.Join(t.TempDir(), "filter")
+	write(t, script, "#!/bin/sh\ncat\ncat "+filepath.Join(home, "secret")+" 2>/dev/null || echo hidden\n")
+	config := filepath.Join(t.TempDir(), "gitconfig")
+	runGit(t, "/", "config", "--file", config, "filter.own.clean", script)
+	if err := os.Chmod(script, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("GIT_CONFIG_GLOBAL", config)
+	write(t, w.Root+"/.gitattributes", "a.txt filter=own\n")
+	write(t, w.Root+"/a.txt", "changed\n")
+	var text bytes.Buffer
+	c := compare(t, m, w, workspace.DiffRequest{})
+	if _, err := c.Patch(context.Background(), &text, 0); err != nil || !strings.Contains(text.String(), "+changed\n") || !strings.Contains(text.String(), "+hidden\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
 // A box masks /run, but not a repository that is there, as on a disk that the
 // user has mounted.
 func TestBoxShowsWhatIsInRun(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/internal/scratch"
 	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
@@ -134,17 +135,17 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 // ignoredBy returns the files of a checkout that match patterns and that git
 // ignores by its own rules. Tracked files are never among them.
 func ignoredBy(ctx context.Context, p git.Dirs, patterns []byte) ([]string, error) {
-	file, err := os.CreateTemp("", "middleman-include-")
+	dir, err := scratch.Make("include")
 	if err != nil {
 		return nil, fmt.Errorf("keep the patterns for git: %w", err)
 	}
-	defer os.Remove(file.Name())
-	_, err = file.Write(patterns)
-	if err := errors.Join(err, file.Close()); err != nil {
+	defer dir.Close()
+	file := filepath.Join(dir.Path, "patterns")
+	if err := os.WriteFile(file, patterns, 0o600); err != nil {
 		return nil, fmt.Errorf("keep the patterns for git: %w", err)
 	}
 	var named []string
-	c := p.Look("ls-files", "--others", "--ignored", "--exclude-from="+file.Name(), "-z")
+	c := p.Look("ls-files", "--others", "--ignored", "--exclude-from="+file, "-z")
 	c.Each = func(name string) { named = append(named, name) }
 	if _, err := c.Run(ctx); err != nil || len(named) == 0 {
 		return nil, err

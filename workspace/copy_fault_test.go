@@ -62,7 +62,7 @@ func TestFaultCopy(t *testing.T) {
 			run := func() error {
 				cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultCopyChild$")
 				name, value := plan.Variable()
-				cmd.Env = append(os.Environ(), copyJobVariable+"="+string(job), name+"="+value)
+				cmd.Env = append(os.Environ(), copyJobVariable+"="+string(job), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 				return cmd.Run()
 			}
 			if err := run(); err == nil {

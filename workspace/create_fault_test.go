@@ -60,7 +60,7 @@ func (j createJob) start(t *testing.T, plan *fault.Plan) *exec.Cmd {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultCreateChild$")
 	name, value := plan.Variable()
-	cmd.Env = append(os.Environ(), createJobVariable+"="+string(text), name+"="+value)
+	cmd.Env = append(os.Environ(), createJobVariable+"="+string(text), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 	cmd.Stdout, cmd.Stderr = &strings.Builder{}, &strings.Builder{}
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

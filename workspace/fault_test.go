@@ -55,7 +55,7 @@ func (j faultJob) run(t *testing.T, plan *fault.Plan) error {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultChild$")
 	name, value := plan.Variable()
-	cmd.Env = append(os.Environ(), faultJobVariable+"="+string(text), name+"="+value)
+	cmd.Env = append(os.Environ(), faultJobVariable+"="+string(text), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 	out, err := cmd.CombinedOutput()
 	if err != nil && !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("%v\n%s", err, out)

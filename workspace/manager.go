@@ -26,6 +26,9 @@ type Options struct {
 	// Location is for requests that name none; "" means LocationData. Leftovers
 	// are also looked for in the base directory that it names.
 	Location Location
+	// Hidden are directories that git cannot reach where it reads a repository in a
+	// sandbox.
+	Hidden []string
 }
 
 // Manager makes, inspects and deletes workspaces. It holds only its options and
@@ -46,7 +49,7 @@ func New(o Options) *Manager {
 		o.Prefix = "middleman"
 	}
 	base := filepath.Clean(o.Base)
-	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base)}
+	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base, o.Hidden)}
 }
 
 // Create makes the workspace that r asks for and returns its record in

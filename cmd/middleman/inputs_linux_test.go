@@ -112,7 +112,7 @@ func (in *inputs) remember() {
 func (in *inputs) environ() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(in.work, "user"), "SHELL=/bin/sh", "TERM=xterm-256color", "LC_ALL=C.UTF-8",
-		"MIDDLEMAN_HOME=" + in.home, "LC_MIDDLEMAN_TEST=" + in.home, "GIT_CONFIG_NOSYSTEM=1",
+		"MIDDLEMAN_HOME=" + in.home, "LC_MIDDLEMAN_TEST=" + in.home, "TMPDIR=" + in.home, "GIT_CONFIG_NOSYSTEM=1",
 		"GIT_AUTHOR_NAME=n", "GIT_AUTHOR_EMAIL=n@example.org", "GIT_COMMITTER_NAME=n", "GIT_COMMITTER_EMAIL=n@example.org",
 	}
 }

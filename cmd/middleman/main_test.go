@@ -224,7 +224,7 @@ func endSessions(home string) error {
 	defer os.Remove(link)
 	for _, id := range sessionIDs(home) {
 		cmd := exec.Command(link, "stop", id, "--grace", "0s")
-		cmd.Env = append(os.Environ(), "MIDDLEMAN_HOME="+home)
+		cmd.Env = append(os.Environ(), "MIDDLEMAN_HOME="+home, "TMPDIR="+home) // a server that is killed leaves what it has there
 		if out, err := cmd.CombinedOutput(); err != nil {
 			// A session that a script has broken cannot be stopped; what is
 			// left of it is found by its processes.

@@ -51,7 +51,7 @@ func newMachine(t *testing.T) *machine {
 		}
 		os.RemoveAll(home)
 	})
-	m.env = append(os.Environ(), "MIDDLEMAN_HOME="+home, "HOME="+filepath.Join(home, "user"), "LC_MIDDLEMAN_TEST="+home, "SHELL=/bin/sh", "LC_ALL=C.UTF-8")
+	m.env = append(os.Environ(), "MIDDLEMAN_HOME="+home, "HOME="+filepath.Join(home, "user"), "LC_MIDDLEMAN_TEST="+home, "TMPDIR="+t.TempDir(), "SHELL=/bin/sh", "LC_ALL=C.UTF-8")
 	if err := os.Mkdir(filepath.Join(home, "user"), 0o700); err != nil {
 		t.Fatal(err)
 	}

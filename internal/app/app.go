@@ -217,6 +217,7 @@ func New(o Options) (*App, error) {
 	s := &App{Options: o, Events: events.New(keptEvents), asking: make(chan struct{}, maxAsked), watcher: watch.New(o.Watch), begun: time.Now()}
 	s.notices = notice.New(notice.Options{Looked: s.looked, Publish: s.publishNotice, Command: s.noticeCommand(), Push: o.Push, Log: o.Log})
 	s.unrecorded.looked = make(chan struct{})
+	s.gitViews.Hidden = o.Dirs.WithSockets()
 	s.transcripts = &transcripts.Keeper{
 		Store: o.Store, Backends: o.Backends, Dir: o.Dirs.Sessions(), Budget: o.KeepTranscripts, Block: s.gates.block,
 	}

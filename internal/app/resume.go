@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/scratch"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -60,6 +61,11 @@ func (s *App) entries(dir string) (names []string) {
 // blocks until that is done; it logs errors.
 func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	s.watches.start(ctx, s.notices.Run)
+	s.watches.start(ctx, func(context.Context) {
+		if err := scratch.Sweep(); err != nil {
+			s.Log.Warn("remove temporary files of servers that were killed", "error", err)
+		}
+	})
 	for _, row := range rows {
 		if !row.State.Ended() {
 			s.keep(ctx, row)

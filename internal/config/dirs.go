@@ -123,6 +123,14 @@ func (d Dirs) Profiles() string { return filepath.Join(d.Data, "profiles.json") 
 // ServeFile returns the file that says how to reach the running server.
 func (d Dirs) ServeFile() string { return filepath.Join(d.Runtime, "serve.json") }
 
+// WithSockets returns the directories that have sockets and what opens them: who
+// reaches these acts as the user.
+func (d Dirs) WithSockets() []string { return []string{d.Runtime, d.Sockets(), d.Sessions()} }
+
+// Scratch returns the directory of package scratch. No sandboxed program can write
+// there.
+func (d Dirs) Scratch() string { return filepath.Join(d.Runtime, "scratch") }
+
 // ServerSocket returns the server's Unix socket.
 func (d Dirs) ServerSocket() string { return filepath.Join(d.Sockets(), "middleman.sock") }
 

@@ -2,8 +2,10 @@ package git
 
 import (
 	"context"
+	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -55,16 +57,23 @@ func (c Command) tryBox(ctx context.Context, program string) error {
 
 // box returns argv wrapped so that it runs in a sandbox. There it can write to
 // one directory alone. It can read the directories in shown even below /run,
-// which the sandbox hides otherwise (a user's disk may be mounted there).
-// Without a usable bwrap box returns argv unchanged.
-func box(argv []string, writable string, shown []string) []string {
+// which the sandbox hides otherwise (a user's disk may be mounted there), and below
+// those in hidden. These have sockets that lead out. Without a usable bwrap box
+// returns argv unchanged.
+func box(argv []string, writable string, shown, hidden []string) []string {
 	program, err := boxProgram()
 	if err != nil {
 		return argv
 	}
 	flags := boxFlags()
+	for _, dir := range hidden {
+		if info, err := os.Stat(dir); err == nil && info.IsDir() { // bwrap cannot make it
+			flags = append(flags, "--tmpfs", dir)
+		}
+	}
 	for _, dir := range shown {
-		if strings.HasPrefix(dir, "/run/") {
+		within := func(h string) bool { return dir == h || strings.HasPrefix(dir, h+"/") }
+		if slices.ContainsFunc(append(slices.Clone(hidden), "/run"), within) {
 			flags = append(flags, "--ro-bind", dir, dir)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // box returns argv unchanged: this system has no sandbox.
-func box(argv []string, _ string, _ []string) []string { return argv }
+func box(argv []string, _ string, _, _ []string) []string { return argv }
 
 // Box returns an error that wraps errors.ErrUnsupported: this system has no
 // sandbox, so only the settings that a Command pins protect against a

@@ -111,6 +111,7 @@ type Command struct {
 	boxed    bool      // run in a sandbox if there is one, see box
 	writable string    // the only directory that a sandboxed command can write to
 	shown    []string  // directories that a sandboxed command must be able to read
+	hidden   []string  // directories that a sandboxed command must not reach
 }
 
 // Look returns a command that only reads p. It contacts no remote, and sees
@@ -257,7 +258,7 @@ func (c Command) argv() []string {
 		argv = withinMemory(argv)
 	}
 	if c.boxed {
-		argv = box(argv, c.writable, c.shown)
+		argv = box(argv, c.writable, c.shown, c.hidden)
 	}
 	return append(slices.Clone(c.Within), argv...)
 }

@@ -14,6 +14,7 @@ import (
 	"middleman/internal/memo"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/internal/scratch"
 )
 
 // maxConfig is the size limit in bytes of a repository's configuration.
@@ -29,6 +30,8 @@ type View struct {
 	Dir        string   // the temporary directory; Close removes it
 	Repository string   // the repository's common directory
 	shown      []string // the directories that the links lead to, and the checkout
+	hidden     []string
+	scratch    *scratch.Dir
 	// risky: the repository's configuration could run something, so commands
 	// run in a sandbox if there is one. With Boxed they always do.
 	risky, Boxed bool
@@ -50,41 +53,49 @@ var harmless = []string{
 // Views opens views, and caches the parsed configurations. The zero value is
 // ready. Safe for concurrent use.
 type Views struct {
+	// Hidden are directories that git cannot reach where it runs in a sandbox.
+	Hidden []string
+
 	known memo.Map[[sha256.Size]byte, settings]
 }
 
 // Open makes a view of the checkout or repository at p. The caller closes it.
-func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
+func (v *Views) Open(ctx context.Context, p Dirs) (*View, error) {
 	settings, err := v.settings(ctx, p, false)
 	if err != nil {
 		return nil, err
 	}
-	dir, err := os.MkdirTemp("", "middleman-look-")
+	own, err := scratch.Make("look")
 	if err != nil {
-		return nil, fmt.Errorf("make a directory to look from: %w", err)
+		return nil, err
 	}
-	g = &View{Dir: dir, Repository: p.CommonDir, shown: []string{p.CommonDir, p.GitDir}, risky: settings.risky}
+	g := &View{Dir: own.Path, scratch: own, Repository: p.CommonDir, shown: []string{p.CommonDir, p.GitDir}, hidden: v.Hidden, risky: settings.risky}
 	if p.WorkTree != "" {
 		g.shown = append(g.shown, p.WorkTree)
 	}
-	defer func() {
-		if err != nil {
-			g.Close()
-		}
-	}()
+	if err := g.fill(p, settings.text); err != nil {
+		g.Close()
+		return nil, err
+	}
+	return g, nil
+}
+
+// fill makes what is in the view of the checkout or repository at p.
+func (g *View) fill(p Dirs, config string) error {
+	dir := g.Dir
 	// The alternate is relative to objects/, so that no path needs quoting.
 	for _, sub := range []string{"objects/info", "objects/pack"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	for name, content := range map[string]string{"objects/info/alternates": "../real\n", "config": settings.text} {
+	for name, content := range map[string]string{"objects/info/alternates": "../real\n", "config": config} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
-			return nil, err
+			return err
 		}
 	}
 	if err := os.Symlink(filepath.Join(p.CommonDir, "objects"), filepath.Join(dir, "real")); err != nil {
-		return nil, err
+		return err
 	}
 	for _, name := range shared {
 		target := filepath.Join(p.CommonDir, name)
@@ -92,12 +103,11 @@ func (v *Views) Open(ctx context.Context, p Dirs) (g *View, err error) {
 			continue
 		}
 		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	own := filepath.Join(dir, "own")
-	g.Dirs = Dirs{GitDir: own, CommonDir: dir, WorkTree: p.WorkTree}
-	return g, ownGitDir(own, p.GitDir)
+	g.Dirs = Dirs{GitDir: filepath.Join(dir, "own"), CommonDir: dir, WorkTree: p.WorkTree}
+	return ownGitDir(g.GitDir, p.GitDir)
 }
 
 // ownGitDir makes the directory that replaces the checkout's git directory. git
@@ -151,11 +161,8 @@ func readHead(path string) (string, error) {
 	return string(content), err
 }
 
-// Close removes the view's directory and ignores errors. The repository stays
-// as it was.
-func (g *View) Close() {
-	_ = os.RemoveAll(g.Dir) // a directory left in the temporary directory does no harm
-}
+// Close removes the view's directory. The repository stays as it was.
+func (g *View) Close() { g.scratch.Close() }
 
 // Look returns a command that reads through the view. It cannot write into the
 // repository, and sees history as it is stored, without replacements and
@@ -163,7 +170,7 @@ func (g *View) Close() {
 func (g *View) Look(args ...string) Command {
 	c := g.Dirs.Look(args...)
 	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.Dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
-	c.boxed, c.writable, c.shown, c.Thrifty = g.risky || g.Boxed, g.Dir, g.shown, true
+	c.boxed, c.writable, c.shown, c.hidden, c.Thrifty = g.risky || g.Boxed, g.Dir, g.shown, g.hidden, true
 	return c
 }
 

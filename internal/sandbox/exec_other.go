@@ -13,4 +13,6 @@ func start(p Policy, _ Proxy, _ []string) error {
 }
 
 // runInner is for Linux alone.
-func runInner([]string, Proxy) error { return fmt.Errorf("%s: %w", innerCommand, errors.ErrUnsupported) }
+func runInner([]string, Proxy) error {
+	return fmt.Errorf("%s: %w", innerCommand, errors.ErrUnsupported)
+}

@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/private"
+	"middleman/internal/scratch"
 )
 
 const probeTime = 10 * time.Second // for a run of bwrap that tells whether it works
@@ -62,17 +63,17 @@ func findBubblewrap(places []string) (string, error) {
 // tryBubblewrap runs a command in a sandbox like that of a session, and returns the
 // version of bwrap.
 func tryBubblewrap(path string) (version string, err error) {
-	dir, err := os.MkdirTemp("", "middleman-probe-*")
+	dir, err := scratch.Make("probe")
 	if err != nil {
 		return "", fmt.Errorf("bubblewrap cannot be tried: %w", err)
 	}
-	defer os.Remove(dir)
+	defer dir.Close()
 	out, err := runProbe(path, "--version")
 	if err != nil {
 		return "", fmt.Errorf("bubblewrap at %s does not run: %w", path, err)
 	}
 	version = strings.TrimSpace(strings.TrimPrefix(out, "bubblewrap "))
-	p := Policy{Level: Strict, Method: Bubblewrap, Dir: "/", Temp: dir, Network: Network{Off: true}}
+	p := Policy{Level: Strict, Method: Bubblewrap, Dir: "/", Temp: dir.Path, Network: Network{Off: true}}
 	argv := bubblewrapArgv(p, systemFacts(nil), 0)
 	if _, err := runProbe(path, append(argv, "--", "true")...); err != nil {
 		return version, fmt.Errorf("bubblewrap at %s cannot make a sandbox for this user: %w%s", path, err, namespaceHint())

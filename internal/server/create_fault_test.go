@@ -54,7 +54,7 @@ func (p *place) killServer(t *testing.T, at string) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultServerChild$")
 	name, value := plan.Variable()
-	cmd.Env = append(os.Environ(), serverJobVariable+"="+string(text), name+"="+value)
+	cmd.Env = append(os.Environ(), serverJobVariable+"="+string(text), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("not killed: %v\n%s", err, out)
 	}

@@ -69,7 +69,7 @@ func (p *place) killAsking(t *testing.T, at, method, path string, body any) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultAskChild$")
 	name, value := plan.Variable()
-	cmd.Env = append(os.Environ(), askJobVariable+"="+string(text), name+"="+value)
+	cmd.Env = append(os.Environ(), askJobVariable+"="+string(text), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 	if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(err.Error(), "killed") {
 		t.Fatalf("not killed: %v\n%s", err, out)
 	}

@@ -52,7 +52,7 @@ func killable(t *testing.T, dirs config.Dirs, plan *fault.Plan) (dead func()) {
 	}
 	cmd := exec.Command(os.Args[0], "-test.run", "^TestFaultServer$")
 	name, value := plan.Variable()
-	cmd.Env = append(os.Environ(), faultServerVariable+"="+string(text), name+"="+value)
+	cmd.Env = append(os.Environ(), faultServerVariable+"="+string(text), name+"="+value, "TMPDIR="+t.TempDir()) // a killed process leaves what it has there
 	in, err := cmd.StdinPipe()
 	if err != nil {
 		t.Fatal(err)

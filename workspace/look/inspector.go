@@ -15,5 +15,8 @@ type Inspector struct {
 	distances memo.Map[string, [2]int]
 }
 
-// New returns an inspector of the workspaces in base. It touches nothing.
-func New(base string) *Inspector { return &Inspector{base: base} }
+// New returns an inspector of the workspaces in base. Where git runs in a sandbox it
+// cannot reach the directories in hidden. New touches nothing.
+func New(base string, hidden []string) *Inspector {
+	return &Inspector{base: base, views: git.Views{Hidden: hidden}}
+}

@@ -2,12 +2,12 @@ package look
 
 import (
 	"context"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/internal/scratch"
 	"middleman/workspace/model"
 )
 
@@ -23,12 +23,12 @@ func Unfinished(ctx context.Context, p git.Dirs) (model.Loss, error) {
 // index: files that differ from HEAD. Missing files, and files that hold only
 // their beginning, are no loss.
 func (l *collector) unfinished(ctx context.Context, p git.Dirs) error {
-	dir, err := os.MkdirTemp("", "middleman-index-")
+	dir, err := scratch.Make("index")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	p.Index = filepath.Join(dir, "index")
+	defer dir.Close()
+	p.Index = filepath.Join(dir.Path, "index")
 	config, err := p.WithoutFilters(ctx)
 	if err != nil {
 		return err

@@ -27,6 +27,7 @@ import (
 	"middleman/internal/private"
 	"middleman/internal/sandbox"
 	"middleman/internal/sandbox/escapes"
+	"middleman/internal/scratch"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/tmux"
@@ -157,13 +158,16 @@ func (c commands) checkPrivate() (found []finding) {
 	}
 	// The user may let others read the files in workspaces. What sandboxed programs
 	// keep has the modes that these give it, in directories of this user alone.
-	theirs := []string{c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir), c.Dirs.Private(""), c.Dirs.Quarantine("")}
+	theirs := []string{c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir), c.Dirs.Private(""), c.Dirs.Quarantine(""), c.Dirs.Scratch()}
 	boxes, _ := filepath.Glob(c.Dirs.Sandbox("*")) // an error is no more than a survey that goes deeper
 	theirs = append(theirs, boxes...)
 	for _, root := range roots {
 		for _, p := range private.Survey(root, theirs...) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
+	}
+	if err := scratch.Check(); err != nil {
+		found = append(found, finding{"private", "problem", err.Error()})
 	}
 	entries, err := os.ReadDir(c.Dirs.Config)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/sandbox"
 	"middleman/internal/sandbox/escapes"
+	"middleman/internal/scratch"
 )
 
 // tried is a sandbox that doctor tried to break.
@@ -118,7 +119,10 @@ func outcome(r escapes.Result) (state, detail string) {
 // tryToEscape makes the attempts in a sandbox that hides what those of sessions
 // hide. Nothing is left of them.
 func (c commands) tryToEscape(ctx context.Context, level sandbox.Level, method sandbox.Method) (results []escapes.Result, err error) {
-	dir, err := os.MkdirTemp("", "middleman-doctor-*")
+	if err := scratch.Check(); err != nil {
+		return nil, err
+	}
+	dir, err := os.MkdirTemp("", "middleman-doctor-*") // where sandboxes can be given everything: not in a hidden directory
 	if err != nil {
 		return nil, err
 	}

@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/build"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/manual"
+	"middleman/internal/scratch"
 )
 
 func (c commands) manCommand() *cobra.Command {
@@ -102,12 +103,12 @@ func (c commands) showMan(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return fmt.Errorf("man is not installed: use `%s`", strings.TrimSpace("middleman help "+strings.TrimPrefix(page.Title, "middleman ")))
 	}
-	dir, err := os.MkdirTemp("", "middleman-man-")
+	dir, err := scratch.Make("man")
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	file := filepath.Join(dir, fileName(page))
+	defer dir.Close()
+	file := filepath.Join(dir.Path, fileName(page))
 	if err := os.WriteFile(file, source(page), 0o600); err != nil {
 		return err
 	}

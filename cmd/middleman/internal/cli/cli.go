@@ -20,6 +20,7 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/config"
 	"middleman/internal/plaintext"
+	"middleman/internal/scratch"
 )
 
 // CLI is one run of the command line. Run sets JSON, Dirs and Config before it
@@ -182,6 +183,7 @@ func (c *CLI) prepare() (err error) {
 	if err := c.Dirs.Check(); err != nil {
 		return err
 	}
+	scratch.Use(c.Dirs.Scratch())
 	notes, err := c.Dirs.Tighten()
 	for _, note := range notes {
 		fmt.Fprintln(c.Errs, "middleman: note:", note)

@@ -65,7 +65,7 @@ func (c *CLI) Owners(h host.Provider) *ptyowner.Backend {
 
 // Manager returns the manager of the workspaces in our base directory.
 func (c *CLI) Manager() *workspace.Manager {
-	return workspace.New(workspace.Options{Base: c.Dirs.Workspaces(), Prefix: c.Config.BranchPrefix, Location: workspace.Location(c.Config.Workspaces)})
+	return workspace.New(workspace.Options{Base: c.Dirs.Workspaces(), Prefix: c.Config.BranchPrefix, Location: workspace.Location(c.Config.Workspaces), Hidden: c.Dirs.WithSockets()})
 }
 
 // Record writes an event of package audit to the audit log, for a command that
