@@ -27,23 +27,3 @@
 // carries. A host that forwards for others (a content delivery network by the Host
 // header, an open proxy) leads to these others.
 package egress
-
-import "fmt"
-
-// Command is the name of the hidden command that runs Main.
-const Command = "egress-proxy"
-
-// IsHelper reports whether the arguments of this process are those of Main, less the
-// first.
-func IsHelper(args []string) bool { return len(args) > 0 && args[0] == Command }
-
-// Check returns an error unless the network list and the list of secrets can be read.
-func (Proxy) Check(allow, masked []string) error {
-	if _, err := Parse(allow); err != nil {
-		return fmt.Errorf("list of hosts: %w", err)
-	}
-	if _, err := ParseSecrets(masked); err != nil {
-		return fmt.Errorf("list of secrets: %w", err)
-	}
-	return nil
-}

@@ -18,11 +18,11 @@ const maxWord = 4096
 
 var errEnded = errors.New("the proxy has ended")
 
-// Join connects the sandbox that this process is in with its proxy: it passes the
+// joinProxy connects the sandbox that this process is in with its proxy: it passes the
 // network namespace to the proxy and waits until that serves. It sets the variables
-// that name the proxies in this process's environment. The descriptor is Link.Socket;
-// Join closes it. The caller executes the program afterwards.
-func Join(socket int) error {
+// that name the proxies in this process's environment. The descriptor is proxyLink.Socket;
+// joinProxy closes it. The caller executes the program afterwards.
+func joinProxy(socket int) error {
 	if err := handOver(socket); err != nil {
 		return fmt.Errorf("connect the sandbox with the proxy of its network list: %w", err)
 	}

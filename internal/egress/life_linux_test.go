@@ -67,7 +67,7 @@ func newBox(t *testing.T, script string) *box {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(command), Command) {
+		if strings.Contains(string(command), helperCommand) {
 			b.pid = pid
 		} else {
 			b.init = pid
@@ -207,7 +207,7 @@ func TestKilledProxy(t *testing.T) {
 // A sandbox that is never made leaves no proxy.
 func TestProxyOfNoSandbox(t *testing.T) {
 	before := children(t, os.Getpid())
-	l, err := Start([]string{"registry.example"}, filepath.Join(t.TempDir(), "denials"), "")
+	l, err := startProxy([]string{"registry.example"}, filepath.Join(t.TempDir(), "denials"), "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestProxyOfNoSandbox(t *testing.T) {
 }
 
 func TestStartRefusesABadList(t *testing.T) {
-	if _, err := Start([]string{"*"}, "/nowhere", ""); err == nil {
+	if _, err := startProxy([]string{"*"}, "/nowhere", ""); err == nil {
 		t.Error("a bad list starts a proxy")
 	}
 }
@@ -249,7 +249,7 @@ func TestJoinWithoutProxy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := Join(socket); err == nil || !strings.Contains(err.Error(), "the proxy has ended") {
+	if err := joinProxy(socket); err == nil || !strings.Contains(err.Error(), "the proxy has ended") {
 		t.Errorf("Join = %v", err)
 	}
 }

@@ -26,8 +26,8 @@ type config struct {
 	Secrets string `json:"secrets,omitempty"`
 }
 
-// Link connects a sandbox with its proxy.
-type Link struct {
+// proxyLink connects a sandbox with its proxy.
+type proxyLink struct {
 	// Args are options of bubblewrap beside --unshare-net. They come after those that
 	// show the files of the system.
 	Args []string
@@ -39,13 +39,13 @@ type Link struct {
 	files []int
 }
 
-// Start starts the proxy of a sandbox whose network list is allow, and returns how
+// startProxy starts the proxy of a sandbox whose network list is allow, and returns how
 // to connect bubblewrap with it. The proxy writes what it denies to the file log. It
 // takes the secrets of the sandbox from the file secrets, which is "" for none, and
 // removes that.
 // It is a child of this process, in a session of its own, and ends with the last
 // process of the sandbox; if there is never one, with this process.
-func Start(allow []string, log, secrets string) (*Link, error) {
+func startProxy(allow []string, log, secrets string) (*proxyLink, error) {
 	if _, err := Parse(allow); err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func Start(allow []string, log, secrets string) (*Link, error) {
 		return nil, err
 	}
 	defer null.Close()
-	p, err := os.StartProcess("/proc/self/exe", []string{"middleman", Command}, &os.ProcAttr{
+	p, err := os.StartProcess("/proc/self/exe", []string{"middleman", helperCommand}, &os.ProcAttr{
 		Dir: "/", Env: []string{}, Files: []*os.File{input, null, null, end},
 		Sys: &syscall.SysProcAttr{Setsid: true},
 	})
@@ -81,13 +81,13 @@ func Start(allow []string, log, secrets string) (*Link, error) {
 
 // newLink makes the connection between a sandbox and its proxy: the proxy's end,
 // and what the sandbox gets. No process inherits these yet.
-func newLink() (end *os.File, l *Link, err error) {
+func newLink() (end *os.File, l *proxyLink, err error) {
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return nil, nil, fmt.Errorf("connect the sandbox with its proxy: %w", err)
 	}
 	end = os.NewFile(uintptr(pair[0]), "proxy's end")
-	l = &Link{Socket: pair[1], files: []int{pair[1]}}
+	l = &proxyLink{Socket: pair[1], files: []int{pair[1]}}
 	defer func() {
 		if err != nil {
 			end.Close()
@@ -114,7 +114,7 @@ func newLink() (end *os.File, l *Link, err error) {
 // show lets the sandbox see content as the file at path. Without such a file there
 // is no place to show it at, and no need: then the C library asks the name server at
 // 127.0.0.1.
-func (l *Link) show(path, content string) error {
+func (l *proxyLink) show(path, content string) error {
 	place, err := filepath.EvalSymlinks(path) // bubblewrap would follow a link outside of the sandbox
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
@@ -145,8 +145,8 @@ func dataFile(name string, content []byte) (fd int, err error) {
 }
 
 // Inherit lets the program that this process executes next have the descriptors of
-// the Link. Until then no other process may be started.
-func (l *Link) Inherit() error {
+// the proxyLink. Until then no other process may be started.
+func (l *proxyLink) Inherit() error {
 	for _, fd := range l.files {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
 			return fmt.Errorf("pass descriptor %d on: %w", fd, err)
@@ -155,7 +155,7 @@ func (l *Link) Inherit() error {
 	return nil
 }
 
-func (l *Link) close() { ipc.CloseFiles(l.files) }
+func (l *proxyLink) close() { ipc.CloseFiles(l.files) }
 
 // setEnv lets the programs that this process executes use the proxies inside, instead
 // of others.

@@ -27,7 +27,7 @@ func Main(args []string) int {
 	private.NameProcess()
 	conn, err := fileConn(os.NewFile(proxySocket, "sandbox"))
 	if err != nil || len(args) != 0 {
-		fmt.Fprintf(os.Stderr, "middleman: %s is run by sandbox-exec alone\n", Command)
+		fmt.Fprintf(os.Stderr, "middleman: %s is run by sandbox-exec alone\n", helperCommand)
 		return 2
 	}
 	defer conn.Close()

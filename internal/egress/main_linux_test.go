@@ -28,7 +28,7 @@ const (
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 {
 		switch args := os.Args[2:]; os.Args[1] {
-		case Command:
+		case helperCommand:
 			os.Exit(Main(args))
 		case joinProgram:
 			os.Exit(join(args))
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 var bwrapArgs = []string{"--unshare-user", "--unshare-pid", "--unshare-net", "--cap-drop", "ALL", "--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"}
 
 // inside are the arguments of bubblewrap for a program in a sandbox with a link.
-func (l *Link) inside(program ...string) []string {
+func (l *proxyLink) inside(program ...string) []string {
 	exe, err := os.Executable()
 	if err != nil {
 		panic(err)
@@ -56,7 +56,7 @@ func (l *Link) inside(program ...string) []string {
 // sandbox executes bubblewrap as sandbox-exec does. Its arguments are the log, an
 // entry of the list, and the program.
 func sandbox(args []string) int {
-	l, err := Start(args[1:2], args[0], "")
+	l, err := startProxy(args[1:2], args[0], "")
 	if err == nil {
 		err = l.Inherit()
 	}
@@ -72,7 +72,7 @@ func sandbox(args []string) int {
 func join(args []string) int {
 	socket, err := strconv.Atoi(args[0])
 	if err == nil {
-		err = Join(socket)
+		err = joinProxy(socket)
 	}
 	if err == nil {
 		err = unix.Exec(args[1], args[1:], os.Environ())

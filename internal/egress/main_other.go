@@ -14,9 +14,6 @@ func Main([]string) int {
 	return 2
 }
 
-// Proxy is the sandbox.Proxy of this package.
-type Proxy struct{}
-
 // Start fails.
 func (Proxy) Start([]string, string, string) (args []string, socket int, inherit func() error, err error) {
 	return nil, 0, nil, fmt.Errorf("network list: %w", errors.ErrUnsupported)
