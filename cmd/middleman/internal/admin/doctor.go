@@ -74,6 +74,7 @@ func (c commands) doctor(ctx context.Context, attempts bool) error {
 		findings = append([]finding{{"directories", "problem", err.Error()}}, findings...)
 		return c.conclude(append(findings, finding{"all else", "note", "not checked: middleman reads and runs nothing from unsafe directories"}), nil, attempts)
 	}
+	scratch.Use(c.Dirs.Scratch())
 	findings = append(findings,
 		c.checkConfig(),
 		checkWritable(checkDirectory("data directory", c.Dirs.Data), c.Dirs.Data),
