@@ -1,8 +1,8 @@
 package viewer
 
 import (
-	"bytes"
-	"strings"
+	"encoding/binary"
+	"unicode/utf8"
 
 	"middleman/terminal"
 )
@@ -15,15 +15,31 @@ const maxHead = 64
 // policy forbids: OSC 52, and those of iTerm2 and kitty. It searches wherever a
 // terminal may see such a command begin, even within other strings, because
 // terminals differ in where strings end, and tmux and screen pass on their
-// content. It replaces a command by a string terminator. Everything else passes
-// byte for byte.
+// content. It replaces a command by a string terminator.
+//
+// Everything else passes byte for byte, but for what terminals read differently.
+// That gets the one form that they agree on, without a change of what a terminal
+// that follows ECMA-48 shows:
+//   - A control after ESC comes before it, and DEL after ESC is left out.
+//   - A sequence that CAN, SUB or a byte beyond ASCII cuts short after ESC, and
+//     a device control string (DCS) that anything but its terminator ends, get a
+//     terminator. So does an OSC whose number a C1 control ends.
+//   - A change of the encoding chooses UTF-8: in another one, a part of a
+//     character is a control.
 type clipboardFilter struct {
 	deny  bool // the policy is deny, or ask, which asks after the viewing
 	ask   bool
 	state clipboardState
-	more  int    // continuation bytes of the current character that are still to come
-	held  []byte // a command whose kind is not known yet
+	dcs   bool // in a DCS, or what some terminal reads as one
+	held  []byte
+	intro int  // how many bytes of held begin the OSC
+	lone  bool // the last byte that was emitted is an ESC that ESC follows
 	out   []byte
+
+	// The current character: how many bytes are still to come, and between
+	// which values the next one is.
+	more   int
+	lo, hi byte
 
 	takes  bool   // keep what the removed command wants to set
 	taken  []byte // "<selections>;<base64>" so far
@@ -35,7 +51,7 @@ type clipboardState int
 
 const (
 	clipText    clipboardState = iota
-	clipEscape                 // after ESC, which is held
+	clipEscape                 // after ESC and intermediates, which are held
 	clipC1                     // after the first byte of a C1 control in UTF-8, which is held
 	clipHead                   // in an OSC, which is held
 	clipDrop                   // in an OSC that is removed
@@ -45,8 +61,10 @@ const (
 
 const (
 	c1Lead = 0xc2 // first byte of C1 controls in UTF-8
+	c1DCS  = 0x90
 	c1OSC  = 0x9d
 	c1ST   = 0x9c
+	del    = 0x7f
 )
 
 func newClipboardFilter(policy terminal.Clipboard) *clipboardFilter {
@@ -57,10 +75,61 @@ func newClipboardFilter(policy terminal.Clipboard) *clipboardFilter {
 // holds back at most maxHead bytes.
 func (f *clipboardFilter) filter(p []byte) []byte {
 	f.out = f.out[:0]
-	for _, b := range p {
-		f.step(b)
+	for len(p) > 0 {
+		if f.state == clipText && f.more == 0 {
+			n := harmlessRun(p, f.dcs)
+			f.out = append(f.out, p[:n]...)
+			if p = p[n:]; len(p) == 0 {
+				break
+			}
+		}
+		f.step(p[0])
+		p = p[1:]
 	}
 	return f.out
+}
+
+// harmlessRun returns how many bytes at the start of p pass whatever follows
+// them: text, controls other than C1, and ESC [, unless that ends a DCS.
+func harmlessRun(p []byte, dcs bool) int {
+	n := 0
+	for n < len(p) {
+		switch b := p[n]; {
+		case b == esc:
+			if dcs || n+1 == len(p) || p[n+1] != '[' {
+				return n
+			}
+			n += 2
+		case b < utf8.RuneSelf:
+			n += asciiRun(p[n:])
+		case b > 0xe0 && b < 0xed && n+2 < len(p) && p[n+1]&0xc0 == 0x80 && p[n+2]&0xc0 == 0x80:
+			n += 3 // most characters of three bytes
+		default:
+			r, size := utf8.DecodeRune(p[n:])
+			if r < 0xa0 || r == utf8.RuneError && size == 1 {
+				return n
+			}
+			n += size
+		}
+	}
+	return n
+}
+
+// asciiRun returns how many bytes of ASCII other than ESC p begins with.
+func asciiRun(p []byte) int {
+	n := 0
+	for ; n+8 <= len(p); n += 8 {
+		const ones, tops = 0x0101010101010101, 0x8080808080808080
+		x := binary.LittleEndian.Uint64(p[n:])
+		noESC := x ^ esc*ones // a byte of it is zero where x has ESC
+		if (x|(noESC-ones)&^noESC)&tops != 0 {
+			break
+		}
+	}
+	for n < len(p) && p[n] < utf8.RuneSelf && p[n] != esc {
+		n++
+	}
+	return n
 }
 
 func (f *clipboardFilter) step(b byte) {
@@ -68,25 +137,9 @@ func (f *clipboardFilter) step(b byte) {
 	case clipText:
 		f.text(b)
 	case clipEscape:
-		if f.held = append(f.held, b); b == ']' {
-			f.state = clipHead
-			return
-		}
-		f.held = f.held[:len(f.held)-1]
-		f.pass()
-		f.text(b)
+		f.escape(b)
 	case clipC1:
-		if f.held = append(f.held, b); b == c1OSC {
-			f.state = clipHead
-			return
-		}
-		f.held = f.held[:len(f.held)-1]
-		f.pass()
-		if b&0xc0 == 0x80 { // a character or another control
-			f.out = append(f.out, b)
-			return
-		}
-		f.text(b)
+		f.c1(b)
 	case clipHead:
 		f.head(b)
 	default:
@@ -96,40 +149,61 @@ func (f *clipboardFilter) step(b byte) {
 
 // text takes a byte that may begin a command.
 func (f *clipboardFilter) text(b byte) {
-	within := f.more > 0 && b&0xc0 == 0x80
-	switch {
-	case within:
+	if f.more > 0 && f.lo <= b && b <= f.hi {
 		f.more--
-	case b == esc:
-		f.hold(b, clipEscape)
+		f.lo, f.hi = 0x80, 0xbf
+		f.out = append(f.out, b)
 		return
-	case b == c1Lead:
-		f.hold(b, clipC1)
-		return
-	case b == c1OSC:
-		f.hold(b, clipHead)
-		return
+	}
+	f.more = 0
+	switch b {
+	case esc:
+		f.hold(clipEscape, b)
+	case c1Lead:
+		f.hold(clipC1, b)
+	case c1OSC:
+		f.begin(b)
+	case c1DCS:
+		f.dcs = true
+		f.out = append(f.out, b)
 	default:
-		f.more = continuations(b)
+		f.more, f.lo, f.hi = continuation(b)
+		f.out = append(f.out, b)
 	}
-	f.out = append(f.out, b)
 }
 
-// continuations returns how many bytes follow the first byte of a character.
-func continuations(b byte) int {
+// continuation returns how many bytes follow the first byte of a character, and
+// between which values the second one is.
+func continuation(b byte) (more int, lo, hi byte) {
+	lo, hi = 0x80, 0xbf
 	switch {
-	case b >= 0xf0 && b < 0xf5:
-		return 3
-	case b >= 0xe0 && b < 0xf0:
-		return 2
+	case b == 0xe0:
+		return 2, 0xa0, hi
+	case b == 0xed:
+		return 2, lo, 0x9f
+	case b == 0xf0:
+		return 3, 0x90, hi
+	case b == 0xf4:
+		return 3, lo, 0x8f
+	case b > 0xf0 && b < 0xf4:
+		return 3, lo, hi
+	case b > 0xe0 && b < 0xf0:
+		return 2, lo, hi
 	case b > c1Lead && b < 0xe0:
-		return 1
+		return 1, lo, hi
 	}
-	return 0
+	return 0, lo, hi
 }
 
-func (f *clipboardFilter) hold(b byte, state clipboardState) {
-	f.held, f.state, f.more = append(f.held[:0], b), state, 0
+func (f *clipboardFilter) hold(state clipboardState, bs ...byte) {
+	f.held, f.state, f.more, f.lone = append(f.held[:0], bs...), state, 0, false
+}
+
+// begin holds an introducer of an OSC that is a C1 control.
+func (f *clipboardFilter) begin(bs ...byte) {
+	f.closeDCS()
+	f.hold(clipHead, bs...)
+	f.intro = len(bs)
 }
 
 // pass emits the held bytes, which are harmless.
@@ -138,96 +212,129 @@ func (f *clipboardFilter) pass() {
 	f.held, f.state = f.held[:0], clipText
 }
 
-// head takes a byte of a command whose kind is not known yet.
-func (f *clipboardFilter) head(b byte) {
-	ends := b == esc || b == bel || b == can || b == sub || b == c1Lead || b == c1ST || b == c1OSC
-	if !ends {
-		f.held = append(f.held, b)
+// end emits a string terminator in place of the held bytes.
+func (f *clipboardFilter) end() {
+	f.out = append(f.out, stringEnd...)
+	f.held, f.state, f.dcs = f.held[:0], clipText, false
+}
+
+// closeDCS ends a DCS. tmux and screen write its content to a terminal of their
+// own, which would read it together with that of the next one.
+func (f *clipboardFilter) closeDCS() {
+	if f.dcs {
+		f.out = append(f.out, stringEnd...)
+		f.dcs = false
 	}
-	f.takes = false
-	switch f.judge(ends) {
+}
+
+// escape takes a byte after ESC and perhaps intermediates. Terminals execute
+// controls there, or ignore them, and go on.
+func (f *clipboardFilter) escape(b byte) {
+	switch {
+	case b == esc: // it cuts the sequence short
+		f.closeDCS()
+		f.held = f.held[:1]
+		f.pass()
+		f.hold(clipEscape, b)
+		f.lone = true
+	case b == can, b == sub, b >= utf8.RuneSelf, len(f.held) == maxHead: // tmux ignores what is beyond ASCII
+		f.end()
+		f.text(b)
+	case b < ' ':
+		if f.lone {
+			f.out = append(f.out, '\\')
+			f.lone = false
+		}
+		f.out = append(f.out, b)
+	case b == del:
+	case b < '0':
+		f.held = append(f.held, b)
+	default:
+		f.final(b)
+	}
+}
+
+// final takes the byte that ends an escape sequence.
+func (f *clipboardFilter) final(b byte) {
+	if string(f.held) == "\x1b" && b == '\\' {
+		f.dcs = false
+	}
+	f.closeDCS()
+	switch {
+	case b == ']':
+		f.held, f.state = append(f.held, b), clipHead
+		f.intro = len(f.held)
+		return
+	case b == 'P':
+		f.dcs = true
+	case len(f.held) > 1 && f.held[1] == '%':
+		f.held, b = f.held[:2], 'G'
+	}
+	f.held = append(f.held, b)
+	f.pass()
+}
+
+// c1 takes the second byte of what may be a C1 control in UTF-8.
+func (f *clipboardFilter) c1(b byte) {
+	switch {
+	case b == c1OSC:
+		f.begin(c1Lead, b)
+		return
+	case b == c1DCS:
+		f.dcs = true
+	}
+	f.pass()
+	if b&0xc0 == 0x80 { // a character or another control
+		f.out = append(f.out, b)
+		return
+	}
+	f.text(b)
+}
+
+// head takes a byte of a command whose kind is not known yet. Some terminals
+// ignore there what ends the command in others.
+func (f *clipboardFilter) head(b byte) {
+	switch b {
+	case esc, bel:
+		f.decide(f.judge(true))
+		f.step(b)
+	case can, sub: // a cancelled command has no effect
+		f.end()
+		f.text(b)
+	case c1ST, c1OSC:
+		f.headC1(b)
+	default:
+		f.dcs = f.dcs || b == c1DCS
+		f.held = append(f.held, b)
+		f.decide(f.judge(false))
+	}
+}
+
+// headC1 takes a C1 control that ends the command in some terminals, in UTF-8 or
+// as a single byte.
+func (f *clipboardFilter) headC1(b byte) {
+	introducer := []byte{b}
+	if last := len(f.held) - 1; last >= f.intro && f.held[last] == c1Lead {
+		f.held, introducer = f.held[:last], []byte{c1Lead, b}
+	}
+	if f.judge(true) == harmless {
+		f.out = append(f.out, f.held...)
+	}
+	f.end()
+	if b == c1OSC {
+		f.begin(introducer...)
+	}
+}
+
+// decide does with the held command what j says.
+func (f *clipboardFilter) decide(j judgement) {
+	switch j {
 	case harmless:
 		f.pass()
 	case refused:
-		f.out = append(f.out, stringEnd...) // else what comes before could continue with what follows
-		f.held, f.state = f.held[:0], clipDrop
-	case undecided:
-		return
+		f.end() // else what comes before could continue with what follows
+		f.state = clipDrop
 	}
-	if ends {
-		f.step(b)
-	}
-}
-
-type judgement int
-
-const (
-	undecided judgement = iota
-	harmless
-	refused
-)
-
-// judge decides about the command in f.held, which is complete if whole is
-// true. Terminals ignore controls inside it, and so does judge.
-func (f *clipboardFilter) judge(whole bool) judgement {
-	body := bytes.TrimPrefix(f.held, []byte{esc})[1:]
-	if f.held[0] == c1OSC {
-		body = f.held[1:]
-	} else if f.held[0] == c1Lead {
-		body = f.held[2:]
-	}
-	text := strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
-			return -1
-		}
-		return r
-	}, string(body))
-	number, rest, has := strings.Cut(text, ";")
-	if !has && !whole {
-		if strings.Trim(number, "0123456789") != "" {
-			return harmless
-		}
-		return f.unless(refused) // no command has such a long number
-	}
-	switch strings.TrimLeft(number, "0") {
-	case "52":
-		return f.clipboard(rest, whole)
-	case "5522": // kitty: it can read the clipboard too
-		return refused
-	case "1337": // iTerm2
-		const name = "Copy" // and CopyToClipboard
-		switch {
-		case strings.HasPrefix(rest, name) && f.deny:
-			return refused
-		case strings.HasPrefix(name, rest) && !whole:
-			return undecided
-		}
-	}
-	return harmless
-}
-
-// clipboard is judge for OSC 52: "<selections>;<base64>", or "?" to read.
-func (f *clipboardFilter) clipboard(rest string, whole bool) judgement {
-	if f.deny {
-		f.takes, f.taken = f.ask, append(f.taken[:0], rest...)
-		return refused
-	}
-	_, data, has := strings.Cut(rest, ";")
-	switch {
-	case strings.HasPrefix(data, "?"):
-		return refused
-	case has && data != "", whole:
-		return harmless
-	}
-	return f.unless(refused)
-}
-
-// unless returns undecided while there is room for more bytes, else full.
-func (f *clipboardFilter) unless(full judgement) judgement {
-	if len(f.held) < maxHead {
-		return undecided
-	}
-	return full
 }
 
 // drop takes a byte of a command that is removed. Its terminator is removed
@@ -236,7 +343,7 @@ func (f *clipboardFilter) drop(b byte) {
 	switch f.state {
 	case clipDropESC:
 		if f.state = clipText; b != '\\' {
-			f.hold(esc, clipEscape)
+			f.hold(clipEscape, esc)
 			f.step(b)
 			return
 		}
@@ -249,7 +356,7 @@ func (f *clipboardFilter) drop(b byte) {
 			return
 		}
 		if b == c1OSC {
-			f.held, f.state = append(f.held[:0], c1Lead, b), clipHead
+			f.begin(c1Lead, b)
 			return
 		}
 		f.take(c1Lead)
