@@ -11,14 +11,15 @@ const (
 	can = 0x18
 	sub = 0x1a
 	bel = 0x07
+	del = 0x7f
 )
 
 // Splitter separates text from control sequences (ECMA-48, and xterm's
 // strings), however the output is split into calls. Set both functions before
 // the first Write.
 type Splitter struct {
-	// Text gets the bytes outside sequences, including C0 controls. They are
-	// valid during the call.
+	// Text gets the bytes outside sequences, including C0 controls and DEL, which
+	// may have been within one. They are valid during the call.
 	Text func(p []byte)
 	// Sequence gets a complete sequence from ESC to its last byte. A sequence
 	// longer than MaxSequence comes in pieces, with whole false. The bytes are valid
@@ -103,8 +104,8 @@ func (s *Splitter) step(b byte) {
 		s.Flush()
 		return
 	}
-	if b < 0x20 && s.state != inString && s.state != inStringESC {
-		s.Text([]byte{b}) // a control inside a sequence acts at once
+	if (b < 0x20 || b == del) && s.state != inString && s.state != inStringESC {
+		s.Text([]byte{b}) // a control inside a sequence acts at once, DEL does nothing
 		return
 	}
 	s.hold(b)

@@ -12,6 +12,7 @@ func TestPlainText(t *testing.T) {
 		{"title", "\x1b]0;title\aprompt$ ", "prompt$ "},
 		{"bell and backspace", "a\a\bb\x7f", "ab"},
 		{"wide", "日本\n", "日本\n"},
+		{"controls within", "a\x1b\x7f[3\x00\x7f1\nmb\x1b\x0e]0;x\x7f\ac\x1b\x7f(\x7fBd", "a\nbcd"},
 	}
 	for _, tt := range tests {
 		var out bytes.Buffer

@@ -2,6 +2,7 @@ package viewer
 
 import (
 	"bytes"
+	"slices"
 	"strconv"
 
 	"middleman/terminal/escape"
@@ -104,7 +105,7 @@ func isQuery(p []byte) bool {
 	case p[1] == ']':
 		return isOSCQuery(trimString(p))
 	case p[1] == 'P': // DECRQSS and XTGETTCAP
-		body := trimString(p)
+		body := bytes.TrimLeft(trimString(p), "0123456789:;")
 		return bytes.HasPrefix(body, []byte("$q")) || bytes.HasPrefix(body, []byte("+q"))
 	case p[1] == '_': // the kitty graphics protocol answers unless told not to
 		body := trimString(p)
@@ -113,10 +114,16 @@ func isQuery(p []byte) bool {
 	return string(p) == "\x1bZ" // DECID
 }
 
-// trimString returns a string's content, without introducer and terminator.
+// trimString returns a string's content, without introducer, terminator and
+// controls, which terminals ignore.
 func trimString(p []byte) []byte {
 	p = bytes.TrimSuffix(p[2:], []byte(stringEnd))
-	return bytes.TrimSuffix(p, []byte{bel})
+	p = bytes.TrimSuffix(p, []byte{bel})
+	control := func(b byte) bool { return b < ' ' || b == del }
+	if !slices.ContainsFunc(p, control) {
+		return p
+	}
+	return slices.DeleteFunc(bytes.Clone(p), control)
 }
 
 // csiQueries are the control sequences that are answered whatever their
@@ -160,10 +167,7 @@ func isCSIQuery(p []byte) bool {
 // isOSCQuery checks the content of an OSC, such as "11;?".
 func isOSCQuery(p []byte) bool {
 	number, rest, _ := bytes.Cut(p, []byte(";"))
-	n, err := strconv.Atoi(string(number))
-	if err != nil {
-		return false
-	}
+	n := readNumber(number).value
 	switch {
 	case n == 1337: // iTerm2
 		for _, name := range []string{"ReportCellSize", "ReportVariable", "RequestUpload", "Capabilities"} {
@@ -174,7 +178,7 @@ func isOSCQuery(p []byte) bool {
 		return false
 	case n == 99: // kitty notifications
 		return bytes.Contains(rest, []byte("p=?"))
-	case n == 4, n == 5, n >= 10 && n <= 19, n == 21, n == 22, n == 50, n == 52, n == 60, n == 61:
+	case n == 4, n == 5, n >= 10 && n <= 19, n == 21, n == 22, n == 50, n == 52, n == 60, n == 61, n > maxNumber:
 		for field := range bytes.SplitSeq(rest, []byte(";")) {
 			if bytes.HasPrefix(field, []byte("?")) || bytes.HasSuffix(field, []byte("=?")) {
 				return true

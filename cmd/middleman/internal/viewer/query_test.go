@@ -47,6 +47,9 @@ func TestReplayFilter(t *testing.T) {
 		{"DECID", "a\x1bZb", "ab"},
 		{"ENQ", "a\x05b", "ab"},
 		{"control within", "\x1b[6\nn", "\n"},
+		{"controls within a query", "a\x1b\x7f[\x7f6\x0en\x1b]1\x001;\x7f?\ab\x1bP\x00$\x7fqm\x1b\\c\x1b\x0fZd", "a\x7f\x7f\x0ebc\x0fd"},
+		{"DECRQSS with parameters", "a\x1bP0;1$qm\x1b\\b", "ab"},
+		{"a number that overflows", "a\x1b]4294967307;?\ab", "ab"},
 		{"cut short", "\x1b[6\x1b[31m", "\x1b[6\x1b[31m"},
 		{"cancelled", "\x1b[6\x18n", "\x1b[6\x18n"},
 		{"string ended by a sequence", "\x1b]11;?\x1b[31m", "\x1b[31m"},
@@ -111,6 +114,7 @@ func TestScreenTracker(t *testing.T) {
 		{"entered", "\x1b[?1049h", true},
 		{"entered and left", "\x1b[?1049h vim \x1b[?1049l", false},
 		{"with others", "\x1b[?1;1047;25h", true},
+		{"with zeros and controls", "\x1b\x00[?\x7f0104\n9h", true},
 		{"other mode", "\x1b[?25h", false},
 		{"reset", "\x1b[?47h\x1bc", false},
 	}

@@ -126,7 +126,7 @@ func (t *screenTracker) sequence(p []byte, whole bool) {
 		return
 	}
 	for mode := range bytes.SplitSeq(p[3:last], []byte(";")) {
-		switch string(mode) {
+		switch string(bytes.TrimLeft(mode, "0")) {
 		case "47", "1047", "1049":
 			t.alternate = p[last] == 'h'
 		case "6":
