@@ -4,5 +4,5 @@
 //
 // What it writes is valid UTF-8. It holds no control character but line feed
 // and tab, no C1 control in either encoding, and no bidirectional or other
-// invisible formatting character. It never drops anything.
+// invisible character, except within emoji. It never drops anything.
 package plaintext

@@ -4,14 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
-)
-
-const (
-	joiner    = '\u200d' // zero width joiner, used in emoji
-	variation = '\ufe0f' // shows the character before it as an emoji
 )
 
 // breaks spells out line feed and tab. A Replacer builds its tables once, at its first
@@ -33,43 +27,30 @@ func Text(s string) string {
 	return b.String()
 }
 
-// suspicious reports whether r may have to be spelled out.
-func suspicious(r rune) bool { return r == utf8.RuneError || r == joiner || !shows(r) }
-
-// shows reports whether r is visible as itself, whatever stands beside it.
-func shows(r rune) bool {
-	switch {
-	case r == '\n' || r == '\t':
-		return true
-	case r < 0x20 || 0x7f <= r && r < 0xa0:
-		return false
-	case r < 0x300:
-		return r != 0xad // soft hyphen
-	}
-	return !unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Bidi_Control) || unicode.Is(unicode.Prepended_Concatenation_Mark, r)
-}
-
-// emoji reports whether r can stand beside a joiner in an emoji.
-func emoji(r rune) bool {
-	return r >= 0x2190 && r != utf8.RuneError && unicode.In(r, unicode.So, unicode.Sk) || r == variation
-}
-
 // Writer writes text so that a terminal shows it safely. It holds back bytes
 // that it cannot judge yet; Flush writes them.
 type Writer struct {
 	to    io.Writer
 	spell func(out []byte, r rune) []byte
-	rest  []byte // an incomplete character, or a joiner
-	last  rune   // the character before rest
+	shows func(r rune) bool
+	rest  []byte // an incomplete character, or one that the next one decides about
+	last  rune   // the character before rest; 0 where it was spelled out
 }
 
 // NewWriter returns a Writer of text to w. It spells an invisible character as
 // in a Go string: \x1b, \u202e. It spells a byte that is not UTF-8 the same
 // way.
-func NewWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellText} }
+func NewWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellText, shows: shows} }
+
+// NewContentWriter is NewWriter for what is on a terminal's screen. Programs
+// draw there with blanks of Braille, which it leaves as they are, and the marks
+// before numbers of Arabic and other scripts.
+func NewContentWriter(w io.Writer) *Writer {
+	return &Writer{to: w, spell: spellText, shows: showsInContent}
+}
 
 // NewJSONWriter returns a Writer of JSON to w. The JSON keeps its meaning.
-func NewJSONWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellJSON} }
+func NewJSONWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellJSON, shows: shows} }
 
 // Write writes p, except for the end that it may hold back. n counts bytes of
 // p, held back ones too.
@@ -85,8 +66,8 @@ func (w *Writer) Write(p []byte) (n int, err error) {
 			break
 		}
 		r, size := utf8.DecodeRune(in)
-		if r == joiner && !utf8.FullRune(in[size:]) {
-			break // the next character decides
+		if waits(w.last, r) && !utf8.FullRune(in[size:]) {
+			break
 		}
 		out = w.add(out, in[:size], r, in[size:])
 		in = in[size:]
@@ -122,13 +103,15 @@ func (w *Writer) Flush() error {
 func (w *Writer) add(out, raw []byte, r rune, follows []byte) []byte {
 	next, _ := utf8.DecodeRune(follows)
 	before := w.last
-	w.last = r
-	switch {
-	case r == utf8.RuneError && len(raw) == 1:
+	if r == utf8.RuneError && len(raw) == 1 {
+		w.last = 0
 		return w.spell(out, -1-rune(raw[0]))
-	case r == joiner && emoji(before) && emoji(next), shows(r):
+	}
+	if w.shows(r) || inEmoji(before, r, next) {
+		w.last = r
 		return append(out, raw...)
 	}
+	w.last = 0
 	return w.spell(out, r)
 }
 

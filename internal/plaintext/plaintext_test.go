@@ -22,6 +22,13 @@ func TestText(t *testing.T) {
 		{"bidirectional", "a\u202eb\u202c\u2066c\u2069\u200e\u200f\u061c", `a\u202eb\u202c\u2066c\u2069\u200e\u200f\u061c`},
 		{"separators", "a\u2028b\u2029", `a\u2028b\u2029`},
 		{"invisible", "a\u200bb\u00ad\ufeff\u2060\U000e0041", `a\u200bb\u00ad\ufeff\u2060\U000e0041`},
+		{"fillers", "a\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800", `a\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u2800`},
+		{"selectors", "a\ufe00\ufe0e\ufe0f\u180b\u180f日\U000e0100\U000e01ef", `a\ufe00\ufe0e\ufe0f\u180b\u180f日\U000e0100\U000e01ef`},
+		{"ignored, but not assigned", "\u2065\ufff0\ufff8\U000e0fff", `\u2065\ufff0\ufff8\U000e0fff`},
+		{"before numbers", "\u0600\u06dd\u070f\u08e2\u0890\U000110bd", `\u0600\u06dd\u070f\u08e2\u0890\U000110bd`},
+		{"emoji and text of one character", "❤️ ☎︎ ©️ ▶️ 🅰️ 1️⃣ #️⃣ ↔️", "❤️ ☎︎ ©️ ▶️ 🅰️ 1️⃣ #️⃣ ↔️"},
+		{"bytes that selectors hide", "😀\ufe0f\ufe0f\ufe0e\U000e0130 1\ufe0f2\ufe0f", "😀\ufe0f" + `\ufe0f\ufe0e\U000e0130 1\ufe0f2\ufe0f`},
+		{"a joiner after a selector elsewhere", "a\ufe0f\u200d🔥 ⠁\u200d⠁", `a\ufe0f\u200d🔥 ⠁\u200d⠁`},
 		{"an emoji that is joined", "👩‍💻 ❤️‍🔥", "👩‍💻 ❤️‍🔥"},
 		{"a joiner elsewhere", "a\u200db \u200d", `a\u200db \u200d`},
 		{"a joiner after an emoji", "👩\u200da", `👩\u200da`},
@@ -47,11 +54,23 @@ func TestText(t *testing.T) {
 	}
 }
 
+func TestContentWriter(t *testing.T) {
+	var b strings.Builder
+	w := NewContentWriter(&b)
+	w.Write([]byte("⠀⣀⡠⠊ \u0600١ ❤️ a\u202e\u3164\u200b\x1b"))
+	if w.Flush(); b.String() != "⠀⣀⡠⠊ \u0600١ ❤️ a"+`\u202e\u3164\u200b\x1b` {
+		t.Errorf("%q", b.String())
+	}
+}
+
+// hidden reports whether r is invisible and no part of an emoji either.
+func hidden(r rune) bool { return r != joiner && r != asText && r != asEmoji && !shows(r) }
+
 func FuzzText(f *testing.F) {
 	f.Add("a\x1b\u202e\x9b👩‍💻\xe2", 2)
 	f.Fuzz(func(t *testing.T, s string, at int) {
 		got := Text(s)
-		if !utf8.ValidString(got) || strings.ContainsFunc(got, func(r rune) bool { return r != joiner && !shows(r) }) {
+		if !utf8.ValidString(got) || strings.ContainsFunc(got, hidden) {
 			t.Fatalf("%q", got)
 		}
 		if Text(got) != got {
@@ -80,7 +99,7 @@ func FuzzJSON(f *testing.F) {
 			t.Fatal(err)
 		}
 		w.Flush()
-		if strings.ContainsFunc(b.String(), func(r rune) bool { return r != joiner && !shows(r) }) {
+		if strings.ContainsFunc(b.String(), hidden) {
 			t.Errorf("%q", b.String())
 		}
 		var back map[string]string

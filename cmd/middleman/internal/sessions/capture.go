@@ -3,6 +3,7 @@ package sessions
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"time"
@@ -104,7 +105,8 @@ func (c commands) capture(ctx context.Context, arg string, o terminal.CaptureOpt
 // printShot prints p and a final newline. It does not change the ANSI format,
 // which draws on a terminal.
 func (c commands) printShot(p []byte, format terminal.CaptureFormat) error {
-	var to io.Writer = c.Out
+	content := plaintext.NewContentWriter(c.BytesOut)
+	var to io.Writer = content
 	switch format {
 	case terminal.FormatANSI:
 		to = c.BytesOut
@@ -116,5 +118,5 @@ func (c commands) printShot(p []byte, format terminal.CaptureFormat) error {
 	if len(p) > 0 && p[len(p)-1] != '\n' {
 		w.WriteByte('\n')
 	}
-	return w.Flush()
+	return errors.Join(w.Flush(), content.Flush())
 }

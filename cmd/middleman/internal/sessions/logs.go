@@ -80,7 +80,7 @@ func (c commands) logs(ctx context.Context, t catalog.Target, o logsOptions) (ex
 	var w io.Writer = last
 	flush := out.Flush
 	if !o.raw {
-		plain := plaintext.NewWriter(last)
+		plain := plaintext.NewContentWriter(last)
 		w = escape.PlainText(plain)
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
