@@ -73,7 +73,8 @@ func (b *bench) startServer(home string, env ...string) (*server, error) {
 }
 
 func (s *server) env() []string {
-	return append(append(os.Environ(), "MIDDLEMAN_HOME="+s.home, "MIDDLEMAN_SESSION="), s.more...)
+	return append(append(os.Environ(), "MIDDLEMAN_HOME="+s.home, "MIDDLEMAN_SESSION=",
+		"JOURNAL_STREAM=", "INVOCATION_ID=", "NOTIFY_SOCKET="), s.more...) // or serve would print no link
 }
 
 func (s *server) dirs() config.Dirs {

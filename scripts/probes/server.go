@@ -92,7 +92,7 @@ func (s *server) start(o serverOptions) {
 	if listen == "" {
 		listen = "127.0.0.1:0"
 	}
-	argv := append(append([]string{}, o.wrap...), s.w.binary, "serve", "--listen", listen)
+	argv := append(append([]string{}, o.wrap...), s.w.binary, "serve", "--print-link", "--listen", listen)
 	argv = append(argv, o.args...)
 	s.cmd = exec.Command(argv[0], argv[1:]...)
 	s.dress(s.cmd)

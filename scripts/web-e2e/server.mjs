@@ -69,7 +69,7 @@ export class Server {
   /** Starts the server, on the same port as before, and reads what it prints. */
   async start() {
     const listen = this.listens || '127.0.0.1:0'
-    const child = spawn(binary, ['serve', '--listen', listen], {
+    const child = spawn(binary, ['serve', '--print-link', '--listen', listen], {
       cwd: this.repository, env: this.environment, stdio: ['ignore', 'pipe', 'pipe'],
     })
     this.#process = child

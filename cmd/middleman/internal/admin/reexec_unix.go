@@ -20,7 +20,7 @@ func killCommand(pid int) string { return fmt.Sprintf("kill %d", pid) }
 // holds variables that the server does not need. Other processes can read the
 // initial environment until the next execve(2); os.Unsetenv does not change it.
 // On success scrub does not return.
-func scrub() error {
+func scrub(args []string) error {
 	wanted := app.Environment(os.Environ())
 	if slices.Equal(wanted, os.Environ()) {
 		return nil
@@ -29,7 +29,7 @@ func scrub() error {
 	if err != nil {
 		return fmt.Errorf("find our own executable: %w", err)
 	}
-	return fmt.Errorf("start the server again with a reduced environment: %s: %w", exe, syscall.Exec(exe, os.Args, wanted))
+	return fmt.Errorf("start the server again with a reduced environment: %s: %w", exe, syscall.Exec(exe, args, wanted))
 }
 
 // restartable returns nil: a process can execute a program in its own place.

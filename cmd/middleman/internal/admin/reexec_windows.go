@@ -9,7 +9,7 @@ import (
 
 // scrub does nothing: on Windows another process of this user can read the
 // memory of this one anyway.
-func scrub() error { return nil }
+func scrub([]string) error { return nil }
 
 // restartable returns an error that wraps errors.ErrUnsupported: Windows cannot
 // replace the program of a process.

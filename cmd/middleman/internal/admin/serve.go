@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"os/exec"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -33,43 +34,25 @@ import (
 	"middleman/terminal"
 )
 
+const serveHelp = `Run the server; sessions go on when it ends.
+
+With --runtime it serves the hubs of other machines (middleman runtime) and the commands
+of this one: it has no pages for browsers, nobody logs in, and it has no runtimes of its
+own. It needs TLS, and prints how a hub adds it.
+
+It prints a login link only where this user alone reads it: on a terminal, in a file of this
+user's alone, or on a pipe that no service manager reads. In a session, whose output is
+watched and kept, it prints none. Elsewhere "middleman open" makes a link, or
+--print-link prints one wherever the output goes.`
+
 func (c commands) serveCommand() *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{
 		Use:   "serve [--listen ADDR] [--tls local | --tls-cert FILE --tls-key FILE] [--runtime]",
 		Short: "Run the server; sessions go on when it ends",
-		Long: `Run the server; sessions go on when it ends.
-
-With --runtime it serves the hubs of other machines (middleman runtime) and the commands
-of this one: it has no pages for browsers, nobody logs in, and it has no runtimes of its
-own. It needs TLS, and prints how a hub adds it.`,
-		Args: cli.Args(cobra.NoArgs),
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if o.background {
-				checked := o // report errors here: a server in the background has no terminal to report to
-				if err := checked.encryption(c.Config.TLS); err != nil {
-					return err
-				}
-				return c.launch(cmd.Context(), given(cmd.Flags()))
-			}
-			if !cmd.Flags().Changed("listen") {
-				o.listen = c.Config.Listen
-			}
-			o.flagged = o.tlsMode != "" || o.tls.Enabled()
-			set := c.Config.TLS
-			if o.ready && !set.Enabled() {
-				set = listen.LastTLS(c.Dirs)
-			}
-			if err := errors.Join(o.encryption(set), scrub(), private.Harden()); err != nil {
-				return err
-			}
-			o.fixed = cmd.Flags().Changed("listen")
-			err := c.serve(cmd.Context(), o)
-			if again, ok := errors.AsType[*restartError](err); ok {
-				return again.run(c.Errs)
-			}
-			return err
-		},
+		Long:  serveHelp,
+		Args:  cli.Args(cobra.NoArgs),
+		RunE:  func(cmd *cobra.Command, _ []string) error { return c.runServe(cmd, o) },
 	}
 	flags := cmd.Flags()
 	flags.StringVar(&o.listen, "listen", "", `address for browsers (default "127.0.0.1:8091"); port 0 picks one`)
@@ -77,6 +60,7 @@ own. It needs TLS, and prints how a hub adds it.`,
 	flags.StringVar(&o.tls.Cert, "tls-cert", "", "encrypt, with the certificate chain in the PEM `FILE`")
 	flags.StringVar(&o.tls.Key, "tls-key", "", "the certificate's private key, in the PEM `FILE`")
 	flags.BoolVar(&o.runtime, "runtime", false, "serve hubs and the commands of this machine alone; needs TLS")
+	flags.BoolVar(&o.printLink, "print-link", false, "print a login link, wherever the output goes; =false prints none (default: only where this user alone reads it)")
 	flags.BoolVar(&o.background, "background", false, "start a server in the background and return when it answers")
 	flags.BoolVar(&o.ready, "report-ready", false, "the server in the background: report readiness on file descriptor 3")
 	flags.BoolVar(&o.again, "again", false, "the server was started again by itself, in the same process")
@@ -88,11 +72,47 @@ own. It needs TLS, and prints how a hub adds it.`,
 	return cmd
 }
 
+// runServe runs the server according to its flags, or starts one in the background.
+func (c commands) runServe(cmd *cobra.Command, o serveOptions) error {
+	if o.background {
+		checked := o // report errors here: a server in the background has no terminal to report to
+		if err := checked.encryption(c.Config.TLS); err != nil {
+			return err
+		}
+		return c.launch(cmd.Context(), given(cmd.Flags()))
+	}
+	if !cmd.Flags().Changed("listen") {
+		o.listen = c.Config.Listen
+	}
+	o.flagged = o.tlsMode != "" || o.tls.Enabled()
+	set := c.Config.TLS
+	if o.ready && !set.Enabled() {
+		set = listen.LastTLS(c.Dirs)
+	}
+	if !cmd.Flags().Changed("print-link") {
+		o.printLink = privateOutput(c.BytesOut)
+	}
+	args := os.Args
+	if !o.printLink { // the reduced environment does not say why
+		args = append(slices.Clone(args), "--print-link=false")
+	}
+	if err := errors.Join(o.encryption(set), scrub(args), private.Harden()); err != nil {
+		return err
+	}
+	o.fixed = cmd.Flags().Changed("listen")
+	err := c.serve(cmd.Context(), o)
+	if again, ok := errors.AsType[*restartError](err); ok {
+		return again.run(c.Errs)
+	}
+	return err
+}
+
 type serveOptions struct {
 	listen     string
 	tlsMode    string
 	tls        config.TLS
 	runtime    bool // for hubs alone
+	printLink  bool // print a login link to standard output
 	background bool
 	ready      bool // in the background
 	again      bool // this process has been a server before
@@ -253,7 +273,7 @@ func (c commands) notify(o serveOptions) error {
 }
 
 // announce reports that the server is ready: to the process that started it in
-// the background, or on standard output, with a login link.
+// the background, or on standard output, with a login link if o.printLink is set.
 func (c commands) announce(ctx context.Context, o serveOptions) error {
 	if o.ready && o.again {
 		return nil // who started it has its answer
@@ -278,9 +298,9 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 	if serve.Socket == "" {
 		return nil
 	}
-	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() {
-		fmt.Fprintln(c.Out, "log in with the link that `middleman open` prints") // systemd's journal would keep the link for others to read
-		return err
+	if !o.printLink {
+		fmt.Fprintln(c.Out, "log in with the link that `middleman open` prints")
+		return nil
 	}
 	own := client.New(serve.Socket)
 	defer own.Close()

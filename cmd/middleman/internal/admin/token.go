@@ -35,9 +35,13 @@ func (c commands) tokenCommand() *cobra.Command {
 			})
 		},
 	}
+	var here bool
 	rotate := &cobra.Command{
-		Use: "rotate ID|NAME", Short: "Give a token a new secret, and close the connections opened with the old one", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "rotate ID|NAME [--here]", Short: "Give a token a new secret, and close the connections opened with the old one", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if err := mayShow("the new secret", here); err != nil {
+				return err
+			}
 			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				created, err := server.RotateToken(ctx, given[0])
 				if err != nil {
@@ -47,6 +51,7 @@ func (c commands) tokenCommand() *cobra.Command {
 			})
 		},
 	}
+	hereFlag(rotate.Flags(), &here, "the secret")
 	cmd.AddCommand(c.tokenCreateCommand(), list, revoke, rotate)
 	return cmd
 }
@@ -54,12 +59,14 @@ func (c commands) tokenCommand() *cobra.Command {
 func (c commands) tokenCreateCommand() *cobra.Command {
 	var in api.NewToken
 	var session, expires string
+	var here bool
 	cmd := &cobra.Command{
-		Use:   "create NAME [--scope full|read|session] [--session TARGET] [--expires DUR]",
+		Use:   "create NAME [--scope full|read|session] [--session TARGET] [--expires DUR] [--here]",
 		Short: "Make a token and print its secret, once",
 		Long: "Make a token and print its secret, once.\n\n" +
 			"Scopes: read shows everything and changes nothing; session only watches the session of --session;\n" +
-			"full allows everything but making login links. Send the secret as `Authorization: Bearer SECRET`.",
+			"full allows everything but making login links. Send the secret as `Authorization: Bearer SECRET`.\n\n" +
+			"In a session, whose watchers would see the secret, no token is made unless --here is given.",
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			in.Name = given[0]
@@ -76,11 +83,15 @@ func (c commands) tokenCreateCommand() *cobra.Command {
 				}
 				in.Life = life.String()
 			}
+			if err := mayShow("the secret", here); err != nil {
+				return err
+			}
 			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return c.createToken(ctx, server, in, session)
 			})
 		},
 	}
+	hereFlag(cmd.Flags(), &here, "the secret")
 	cmd.Flags().StringVar(&in.Scope, "scope", "read", "what it may do: full, read or session")
 	cmd.Flags().StringVar(&session, "session", "", "with --scope session: the session that it may watch")
 	cmd.Flags().StringVar(&expires, "expires", "", "how long it is valid, such as 12h or 30d (default: until it is revoked)")

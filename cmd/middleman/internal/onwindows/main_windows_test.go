@@ -210,7 +210,7 @@ func get[T any](w *world, args ...string) (v T) {
 // to log in, and what ends it.
 func (w *world) serve() (address, link string, end func()) {
 	w.t.Helper()
-	cmd := w.command("serve", "--listen", "127.0.0.1:0")
+	cmd := w.command("serve", "--print-link", "--listen", "127.0.0.1:0")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		w.t.Fatal(err)
