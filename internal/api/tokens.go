@@ -11,6 +11,8 @@ type Token struct {
 	CreatedAt  time.Time  `json:"created_at"`
 	ExpiresAt  *time.Time `json:"expires_at,omitempty" doc:"Unset: never"`
 	LastUsedAt *time.Time `json:"last_used_at,omitempty" doc:"To the minute; unset: never"`
+	Login      string     `json:"login,omitempty" doc:"The login of the browser that made it, or that made the token which made it; unset: a process of this user"`
+	MadeBy     string     `json:"made_by,omitempty" doc:"The id of the token that made it, if one did"`
 }
 
 // NewToken asks for a token.

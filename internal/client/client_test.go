@@ -159,7 +159,7 @@ func TestNamesThatAreNoSegment(t *testing.T) {
 	for _, name := range []string{"", ".", ".."} {
 		_, rotate := c.RotateToken(t.Context(), name)
 		for what, err := range map[string]error{
-			"revoke login": c.RevokeLogin(t.Context(), name), "revoke token": c.RevokeToken(t.Context(), name), "rotate token": rotate,
+			"revoke login": c.RevokeLogin(t.Context(), name, false), "revoke token": c.RevokeToken(t.Context(), name), "rotate token": rotate,
 		} {
 			if p, ok := errors.AsType[*api.Problem](err); !ok || p.Code != api.CodeNotFound {
 				t.Errorf("%s %q: %v", what, name, err)

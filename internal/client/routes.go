@@ -282,18 +282,28 @@ func (c *Client) Logins(ctx context.Context) ([]api.Login, error) {
 	return all.Logins, err
 }
 
-// RevokeLogin logs one browser out.
-func (c *Client) RevokeLogin(ctx context.Context, id string) error {
+// RevokeLogin logs one browser out. The tokens that it made end, unless keepTokens is
+// set.
+func (c *Client) RevokeLogin(ctx context.Context, id string, keepTokens bool) error {
 	segment, err := segment("login", id)
 	if err != nil {
 		return err
 	}
-	return c.call(ctx, http.MethodDelete, "/logins/"+segment, nil, nil)
+	return c.call(ctx, http.MethodDelete, "/logins/"+segment+keeping(keepTokens), nil, nil)
 }
 
-// RevokeLogins logs all browsers out.
-func (c *Client) RevokeLogins(ctx context.Context) error {
-	return c.call(ctx, http.MethodDelete, "/logins", nil, nil)
+// RevokeLogins logs all browsers out. The tokens that they made end, unless keepTokens
+// is set.
+func (c *Client) RevokeLogins(ctx context.Context, keepTokens bool) error {
+	return c.call(ctx, http.MethodDelete, "/logins"+keeping(keepTokens), nil, nil)
+}
+
+// keeping returns the query with which tokens outlive their login.
+func keeping(tokens bool) string {
+	if tokens {
+		return "?keep_tokens=true"
+	}
+	return ""
 }
 
 // AgentStatus returns what a session's program does now.

@@ -31,6 +31,8 @@ type identity struct {
 	confined bool
 	// name is the token's name, for a token.
 	name string
+	// login is, for a login and for a token that it led to, the id of the login.
+	login string
 	// expires is when the credential expires; zero means never.
 	expires time.Time
 }
@@ -175,7 +177,7 @@ func (s *Server) identifyToken(r *http.Request, header string) (*identity, error
 	if err != nil {
 		return nil, err
 	}
-	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, name: token.Label, expires: token.ExpiresAt}, nil
+	return &identity{scope: token.Scope, session: token.SessionID, subject: "token:" + token.ID, name: token.Label, login: token.Login, expires: token.ExpiresAt}, nil
 }
 
 // access is the permission that a route needs.

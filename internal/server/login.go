@@ -296,16 +296,43 @@ func (s *Server) getLogins(ctx context.Context, _ *empty) (*reply[api.Logins], e
 	return &reply[api.Logins]{out}, nil
 }
 
+// KeepQuery says what stays when logins are revoked. It is exported for huma.
+type KeepQuery struct {
+	KeepTokens bool `query:"keep_tokens" doc:"The tokens that it made stay"`
+}
+
 type loginPath struct {
 	Login string `path:"login"`
+	KeepQuery
 }
 
+// deleteLogin logs a browser out, and ends the tokens that its login led to: who
+// revokes a login may not trust it. Those of a login that has ended by itself end too.
 func (s *Server) deleteLogin(ctx context.Context, in *loginPath) (*empty, error) {
-	return &empty{}, s.revoke(ctx, in.Login)
+	err := s.revoke(ctx, in.Login)
+	if in.KeepTokens || err != nil && !errors.Is(err, store.ErrNotFound) {
+		return &empty{}, err
+	}
+	ids, tokensErr := s.Store.DeleteTokensOfLogin(context.WithoutCancel(ctx), in.Login) // revoke may have ended this request
+	s.endTokens(ctx, ids)
+	if len(ids) > 0 || tokensErr != nil {
+		err = tokensErr
+	}
+	return &empty{}, err
 }
 
-// deleteLogins logs every browser out, and deletes all unused login links.
-func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
+// endTokens ends the open requests of deleted tokens, and notes their ids in the audit log.
+func (s *Server) endTokens(ctx context.Context, ids []string) {
+	if len(ids) > 0 {
+		audit.Note(ctx, "tokens "+strings.Join(ids, " "))
+	}
+	s.cutTokens(ids)
+}
+
+// deleteLogins logs every browser out, deletes all unused login links, and ends the
+// tokens that any login led to.
+func (s *Server) deleteLogins(ctx context.Context, in *KeepQuery) (*empty, error) {
+	ctx = context.WithoutCancel(ctx) // it may end its own request
 	ids, err := s.Store.DeleteLogins(ctx)
 	for _, id := range ids {
 		s.cut(id)
@@ -313,6 +340,11 @@ func (s *Server) deleteLogins(ctx context.Context, _ *empty) (*empty, error) {
 	s.holdPort(ctx)
 	if sweeping := s.linkFiles.sweep(); err == nil {
 		err = sweeping
+	}
+	if !in.KeepTokens {
+		ids, tokensErr := s.Store.DeleteTokensOfLogins(ctx)
+		s.endTokens(ctx, ids)
+		err = errors.Join(err, tokensErr)
 	}
 	return &empty{}, err
 }
@@ -326,8 +358,10 @@ func (s *Server) loginRoutes() {
 	add(s, route(http.MethodPost, "/login/access", "login-access", "Get an access token for a signed nonce", accessAnybody), s.postAccess)
 	add(s, route(http.MethodPost, "/logout", "logout", "End the login of this request, and close its connections", accessFull), s.postLogout)
 	add(s, route(http.MethodGet, "/logins", "list-logins", "Browsers that are logged in", accessFull), s.getLogins)
-	add(s, route(http.MethodDelete, "/logins/{login}", "delete-login", "Log a browser out, and close its connections", accessFull), s.deleteLogin)
-	add(s, route(http.MethodDelete, "/logins", "delete-logins", "Log every browser out, and forget unused login links", accessFull), s.deleteLogins)
+	one := route(http.MethodDelete, "/logins/{login}", "delete-login", "Log a browser out, close its connections, and end the tokens that it made", accessFull)
+	one.Description = "A token that such a token made ends too, as does one whose secret the login has rotated."
+	add(s, one, s.deleteLogin)
+	add(s, route(http.MethodDelete, "/logins", "delete-logins", "Log every browser out, forget unused login links, and end the tokens that browsers made", accessFull), s.deleteLogins)
 	add(s, route(http.MethodPost, "/sessions/{session}/tickets", "create-ticket",
 		"Get a ticket for one use of a session, for a request that cannot carry an Authorization header", accessSession), s.postTicket)
 	add(s, route(http.MethodPost, "/runtimes/{runtime}/sessions/{session}/tickets", "runtime-create-ticket",

@@ -69,7 +69,7 @@ func (l *logins) grant(login store.Login, idle, now time.Time, cut func(id strin
 	token = store.NewSecret()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	who := identity{scope: store.ScopeFull, subject: loginSubject(login.ID), expires: login.ExpiresAt}
+	who := identity{scope: store.ScopeFull, subject: loginSubject(login.ID), login: login.ID, expires: login.ExpiresAt}
 	keep(l.access, token, pass{identity: who, ends: now.Add(accessLife)}, maxAccess, now)
 	if timer := l.idle[who.subject]; timer != nil {
 		timer.Stop()

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -30,8 +31,10 @@ func (s *Server) tokenRoutes() {
 	create.DefaultStatus = http.StatusCreated
 	create.Description = "A token that expires cannot make one that is valid for longer than itself."
 	add(s, create, s.postToken)
+	revoke := route(http.MethodDelete, "/tokens/{token}", "revoke-token", "Revoke a token, and close its connections", accessFull)
+	revoke.Description = "The tokens that it made end too, and those that these made."
+	add(s, revoke, s.deleteToken)
 	add(s, route(http.MethodGet, "/tokens", "list-tokens", "All tokens, oldest first", accessFull), s.getTokens)
-	add(s, route(http.MethodDelete, "/tokens/{token}", "revoke-token", "Revoke a token, and close its connections", accessFull), s.deleteToken)
 	add(s, route(http.MethodPost, "/tokens/{token}/rotate", "rotate-token",
 		"Give a token a new secret, told once, and close the connections opened with the old one", accessFull), s.rotateToken)
 }
@@ -54,10 +57,29 @@ func (s *Server) postToken(ctx context.Context, in *newTokenIn) (*reply[api.Crea
 		}
 	}
 	secret := store.NewSecret()
+	token.Login, token.MadeBy = maker(ctx)
 	if err := s.Store.CreateToken(ctx, secret, token); err != nil {
-		return nil, err
+		return nil, errMaker(err)
 	}
 	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(token), Secret: secret}}, nil
+}
+
+// maker returns what made a token that the caller makes, as store.Token has it.
+func maker(ctx context.Context) (login, madeBy string) {
+	id, _ := caller(ctx)
+	madeBy, ok := strings.CutPrefix(id.subject, "token:")
+	if !ok {
+		madeBy = ""
+	}
+	return id.login, madeBy
+}
+
+// errMaker returns the problem for a caller whose login or token ended meanwhile.
+func errMaker(err error) error {
+	if errors.Is(err, store.ErrNotFound) {
+		return problemf(api.CodeUnauthorized, "the login or token of this request has ended, so it gets no token")
+	}
+	return err
 }
 
 // newToken checks the request and returns the token to store.
@@ -112,11 +134,16 @@ func (s *Server) deleteToken(ctx context.Context, in *tokenPath) (*empty, error)
 		return nil, err
 	}
 	audit.Note(ctx, "id "+t.ID+" name "+t.Label)
-	if err := s.Store.DeleteToken(ctx, t.ID); err != nil {
-		return nil, err
+	ids, err := s.Store.DeleteToken(ctx, t.ID)
+	s.cutTokens(ids)
+	return &empty{}, err
+}
+
+// cutTokens ends the open requests of tokens, which must be deleted by then.
+func (s *Server) cutTokens(ids []string) {
+	for _, id := range ids {
+		s.calls.end("token:" + id)
 	}
-	s.calls.end("token:" + t.ID)
-	return &empty{}, nil
 }
 
 func (s *Server) rotateToken(ctx context.Context, in *tokenPath) (*reply[api.CreatedToken], error) {
@@ -131,11 +158,14 @@ func (s *Server) rotateToken(ctx context.Context, in *tokenPath) (*reply[api.Cre
 		return nil, err
 	}
 	secret := store.NewSecret()
-	if err := s.Store.RotateToken(ctx, t.ID, secret); err != nil {
+	login, madeBy := maker(ctx)
+	if err := s.Store.RotateToken(ctx, t.ID, secret, login, madeBy); err != nil {
+		return nil, errMaker(err)
+	}
+	if t, err = s.token(ctx, t.ID); err != nil {
 		return nil, err
 	}
-	s.calls.end("token:" + t.ID)
-	t.LastUsedAt = time.Time{}
+	s.calls.end("token:" + t.ID) // this request too, if the token asks for itself
 	return &reply[api.CreatedToken]{api.CreatedToken{Token: tokenView(t), Secret: secret}}, nil
 }
 
@@ -159,7 +189,7 @@ func (s *Server) token(ctx context.Context, name string) (store.Token, error) {
 }
 
 func tokenView(t store.Token) api.Token {
-	v := api.Token{ID: t.ID, Name: t.Label, Scope: string(t.Scope), Session: t.SessionID, CreatedAt: t.CreatedAt}
+	v := api.Token{ID: t.ID, Name: t.Label, Scope: string(t.Scope), Session: t.SessionID, CreatedAt: t.CreatedAt, Login: t.Login, MadeBy: t.MadeBy}
 	if !t.ExpiresAt.IsZero() {
 		v.ExpiresAt = &t.ExpiresAt
 	}

@@ -32,6 +32,11 @@ type Token struct {
 	ExpiresAt time.Time
 	// LastUsedAt is zero for a token that was never used.
 	LastUsedAt time.Time
+	// Login is the id of the login whose browser made it, or made the token that
+	// made it. It is "" if a process of this user did. The login may have ended.
+	Login string
+	// MadeBy is the id of the token that made it, "" for none.
+	MadeBy string
 }
 
 // NewSecret returns a random secret of 130 bits, for a token or a login link. The
@@ -46,14 +51,18 @@ func hash(secret string) []byte {
 	return sum[:]
 }
 
-const tokenColumns = `id, label, scope, session_id, created_at, expires_at, last_used_at`
+const tokenColumns = `id, label, scope, session_id, created_at, expires_at, last_used_at, login, made_by`
 
-// CreateToken stores t with the hash of secret.
+// CreateToken stores t with the hash of secret. If what makes it, the token MadeBy,
+// else the login Login, was removed meanwhile, the error is ErrNotFound: a request
+// that was under way when its credential ended leaves no token.
 func (s *Store) CreateToken(ctx context.Context, secret string, t Token) error {
-	_, err := s.write.ExecContext(ctx,
-		`INSERT INTO tokens (hash, id, label, scope, session_id, created_at, expires_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		hash(secret), t.ID, t.Label, string(t.Scope), t.SessionID, t.CreatedAt.UnixNano(), optionalNano(t.ExpiresAt))
-	if err != nil {
+	r, err := s.write.ExecContext(ctx,
+		`INSERT INTO tokens (hash, id, label, scope, session_id, created_at, expires_at, login, made_by)
+			SELECT ?, ?, ?, ?, ?, ?, ?, ?, ? WHERE `+makerLives,
+		hash(secret), t.ID, t.Label, string(t.Scope), t.SessionID, t.CreatedAt.UnixNano(), optionalNano(t.ExpiresAt), t.Login, t.MadeBy,
+		t.MadeBy, t.MadeBy, t.Login, t.Login)
+	if err = mustChange(r, err); err != nil {
 		return fmt.Errorf("store token %s: %w", t.Label, err)
 	}
 	return nil
@@ -90,20 +99,11 @@ func (s *Store) Tokens(ctx context.Context) ([]Token, error) {
 	return list, nil
 }
 
-// DeleteToken revokes the token with that id, or returns ErrNotFound.
-func (s *Store) DeleteToken(ctx context.Context, id string) error {
-	r, err := s.write.ExecContext(ctx, `DELETE FROM tokens WHERE id = ?`, id)
-	if err = mustChange(r, err); err != nil {
-		return fmt.Errorf("remove token %s: %w", id, err)
-	}
-	return nil
-}
-
 func scanToken(row scanner) (Token, error) {
 	var t Token
 	var created int64
 	var expires, used *int64
-	err := row.Scan(&t.ID, &t.Label, &t.Scope, &t.SessionID, &created, &expires, &used)
+	err := row.Scan(&t.ID, &t.Label, &t.Scope, &t.SessionID, &created, &expires, &used, &t.Login, &t.MadeBy)
 	t.CreatedAt, t.ExpiresAt, t.LastUsedAt = fromNano(created), fromOptional(expires), fromOptional(used)
 	return t, err
 }

@@ -108,9 +108,7 @@ func (s *Store) deleteLogins(ctx context.Context) ([]string, error) {
 	if _, err := s.write.ExecContext(ctx, `DELETE FROM login_links`); err != nil {
 		return nil, err
 	}
-	return collect(ctx, s.write, func(row scanner) (id string, err error) {
-		return id, row.Scan(&id)
-	}, `DELETE FROM logins RETURNING id`)
+	return collect(ctx, s.write, scanID, `DELETE FROM logins RETURNING id`)
 }
 
 // The private keys of the server, by their names.

@@ -2,12 +2,15 @@ package admin
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
 	"middleman/internal/client"
 )
 
@@ -20,20 +23,28 @@ func (c commands) loginCommand() *cobra.Command {
 			return cli.Usagef("login needs list or revoke: %s (`middleman open` logs a browser in)", cmd.Use)
 		},
 	}
-	all := false
+	all, keep := false, false
 	revoke := &cobra.Command{
-		Use:   "revoke ID... | --all",
-		Short: "Log out browsers, and close their connections",
+		Use:   "revoke ID... | --all [--keep-tokens]",
+		Short: "Log out browsers, close their connections, and end the tokens that they made",
+		Long: "Log out browsers, close their connections, and end the tokens that they made.\n\n" +
+			"A login that you revoke may be somebody else's, and so may be the tokens that it made, with\n" +
+			"those that these made in turn, or whose secret it has rotated. They end with it and are named;\n" +
+			"--keep-tokens keeps them. --all also ends the tokens of logins that have ended before.\n" +
+			"A browser that logs itself out, or whose login expires, keeps its tokens. Tokens made by\n" +
+			"`middleman token create` stay, and those from before middleman kept who made them:\n" +
+			"`middleman token list` shows them all.",
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if all == (len(ids) > 0) {
 				return cli.Usagef("name the logins to revoke, by the IDs that `middleman login list` shows, or give --all")
 			}
 			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
-				return revokeLogins(ctx, server, ids)
+				return c.revokeLogins(ctx, server, ids, keep)
 			})
 		},
 	}
 	revoke.Flags().BoolVar(&all, "all", false, "log out every browser, and cancel unused login links")
+	revoke.Flags().BoolVar(&keep, "keep-tokens", false, "the tokens that the browsers made stay valid")
 	cmd.AddCommand(&cobra.Command{
 		Use:   "list",
 		Short: "List the browsers that are logged in",
@@ -57,15 +68,33 @@ func (c commands) listLogins(ctx context.Context, server *client.Client) error {
 	})
 }
 
-// revokeLogins logs out the browsers with these ids, or all if there are none.
-func revokeLogins(ctx context.Context, server *client.Client, ids []string) error {
+// revokeLogins logs out the browsers with these ids, or all if there are none. It
+// names the tokens that end with them.
+func (c commands) revokeLogins(ctx context.Context, server *client.Client, ids []string, keep bool) error {
+	before, err := server.Tokens(ctx)
+	if err != nil {
+		return err
+	}
 	if len(ids) == 0 {
-		return server.RevokeLogins(ctx)
+		err = server.RevokeLogins(ctx, keep)
 	}
 	for _, id := range ids {
-		if err := server.RevokeLogin(ctx, id); err != nil {
-			return fmt.Errorf("log out %s: %w", id, err)
+		if failed := server.RevokeLogin(ctx, id, keep); failed != nil {
+			err = fmt.Errorf("log out %s: %w", id, failed)
+			break
 		}
 	}
-	return nil
+	after, listErr := server.Tokens(ctx)
+	if listErr != nil {
+		return errors.Join(err, listErr)
+	}
+	for _, t := range before.Tokens {
+		if !slices.ContainsFunc(after.Tokens, func(left api.Token) bool { return left.ID == t.ID }) {
+			fmt.Fprintf(c.Errs, "token %s (%s), scope %s, ended with login %s\n", t.Name, t.ID, t.Scope, t.Login)
+		}
+	}
+	if len(ids) == 0 && len(after.Tokens) > 0 {
+		fmt.Fprintf(c.Errs, "still valid: %d of your tokens; `middleman token list` shows them\n", len(after.Tokens))
+	}
+	return err
 }

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -28,7 +29,7 @@ func (c commands) tokenCommand() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return c.WithServer(cmd.Context(), c.listTokens) },
 	}
 	revoke := &cobra.Command{
-		Use: "revoke ID|NAME", Short: "Revoke a token, and close its connections", Args: cli.Args(cobra.ExactArgs(1)),
+		Use: "revoke ID|NAME", Short: "Revoke a token, and those that it made, and close their connections", Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {
 			return c.WithServer(cmd.Context(), func(ctx context.Context, server *client.Client) error {
 				return server.RevokeToken(ctx, given[0])
@@ -126,6 +127,9 @@ func (c commands) printSecret(created api.CreatedToken) error {
 	})
 }
 
+// madeBy says what made a token: a browser's login, another token, or its user.
+func madeBy(t api.Token) string { return cmp.Or(t.MadeBy, t.Login, "you") }
+
 // when formats a time; nil is "never".
 func when(t *time.Time) string {
 	if t == nil {
@@ -144,13 +148,13 @@ func (c commands) listTokens(ctx context.Context, server *client.Client) error {
 			fmt.Fprintln(c.Errs, "There are no tokens; `middleman token create NAME` makes one.")
 			return nil
 		}
-		table := c.Table("NAME", "ID", "SCOPE", "EXPIRES", "LAST USED")
+		table := c.Table("NAME", "ID", "SCOPE", "MADE BY", "EXPIRES", "LAST USED")
 		for _, t := range list.Tokens {
 			scope := t.Scope
 			if t.Session != "" {
 				scope += " " + t.Session
 			}
-			table.Row(t.Name, t.ID, scope, when(t.ExpiresAt), when(t.LastUsedAt))
+			table.Row(t.Name, t.ID, scope, madeBy(t), when(t.ExpiresAt), when(t.LastUsedAt))
 		}
 		return table.Flush()
 	})
