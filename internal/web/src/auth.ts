@@ -53,7 +53,7 @@ export async function logIn(secret: string): Promise<void> {
   granted = undefined
   await save(login)
   channel.postMessage('login')
-  if (before) await withAccess((token) => send('DELETE', `/logins/${before.id}`, bearer({}, token))).catch(() => {}) // it expires by itself
+  if (before) await withAccess((token) => send('DELETE', `/logins/${before.id}?keep_tokens=true`, bearer({}, token))).catch(() => {}) // it expires by itself
 }
 
 /** Forgets the login here; the server's part is its own matter. */

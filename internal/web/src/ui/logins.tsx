@@ -16,7 +16,8 @@ export function Logins({ onClose }: { onClose: () => void }) {
   return (
     <Dialog title="Logins" onClose={onClose}>
       <form method="dialog">
-        <p class="lead">Browsers that are logged in. Logging one out also closes its open connections.</p>
+        <p class="lead">Browsers that are logged in. Logging out another one, or all, also closes their
+          connections and ends the tokens and links that they made.</p>
         <ul class="logins">
           {logins?.map((login) => (
             <li key={login.id}>
