@@ -2,7 +2,9 @@ package workspace
 
 import (
 	"context"
+	"path/filepath"
 
+	"middleman/workspace/basedir"
 	"middleman/workspace/keep"
 	"middleman/workspace/model"
 )
@@ -28,6 +30,26 @@ func (m *Manager) Restore(ctx context.Context, w Workspace, progress Progress) (
 		return Workspace{}, nil, model.Unwind(ctx, []func(context.Context) error{undo}, err)
 	}
 	return whole, notes, nil
+}
+
+// Apart returns w, which is deleted, with its place in the manager's own base: there
+// Restore brings it back then. A directory that a delete has kept beside the old place
+// can only go back to that, by a rename: then Apart returns w as it is.
+func (m *Manager) Apart(w Workspace) (_ Workspace, err error) {
+	defer model.Containing(w.Name, &err)
+	if held, err := basedir.Holding(m.base, w); err == nil {
+		defer held.Close()
+		if _, err := held.Lstat(basedir.KeptName(w.ID)); err == nil {
+			return w, nil
+		}
+	}
+	base, err := basedir.Make(m.base)
+	if err != nil {
+		return w, err
+	}
+	defer base.Close()
+	w.Root, w.BaseDir = filepath.Join(base.Name(), w.ID), ""
+	return w, nil
 }
 
 // Snapshots returns the deleted workspaces of our base that a repository keeps.

@@ -62,31 +62,52 @@ func (m *Manager) openFor(ctx context.Context, r CreateRequest, w *Workspace) (*
 	if err != nil {
 		return nil, err
 	}
+	scope := ""
 	switch {
 	case r.Parent != nil:
-		scope, err := basedir.ScopeFor(*r.Parent)
-		if err != nil {
-			return nil, err
-		}
-		return basedir.OpenIn(scope, true)
+		scope, err = basedir.ScopeFor(*r.Parent)
 	case location.isPath():
-		w.BaseDir = string(location)
-		return basedir.MakeGiven(w.BaseDir)
-	case location != LocationRepository:
-		return basedir.Make(m.base)
+		scope = string(location)
+	case location == LocationRepository:
+		var repo git.Repository
+		if repo, err = locate(ctx, r); err == nil {
+			scope, err = mainCheckout(repo)
+		}
+		if errors.Is(err, ErrBadRequest) && r.Location == "" {
+			scope, err = "", nil
+		}
 	}
-	repo, err := locate(ctx, r)
-	if err != nil {
+	if err == nil && scope != "" {
+		scope, err = r.unexposed(ctx, scope)
+	}
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	top, err := mainCheckout(repo)
-	if errors.Is(err, ErrBadRequest) && r.Location == "" {
+	case scope == "":
 		return basedir.Make(m.base)
+	case location.isPath() && r.Parent == nil:
+		w.BaseDir = scope
+		return basedir.MakeGiven(scope)
 	}
-	if err != nil {
-		return nil, err
+	return basedir.OpenIn(scope, true)
+}
+
+// unexposed returns dir, or "" if it is exposed and the user did not name it: then
+// the workspace is made in the manager's base.
+func (r CreateRequest) unexposed(ctx context.Context, dir string) (string, error) {
+	if r.Exposed == nil {
+		return dir, nil
 	}
-	return basedir.OpenIn(top, true)
+	why, err := r.Exposed(ctx, dir)
+	switch {
+	case err != nil:
+		return "", err
+	case why == "":
+		return dir, nil
+	case r.Parent != nil || r.Location == "" || r.usual:
+		return "", nil
+	}
+	return "", fmt.Errorf("no worktree is made in %s, because %s: let it be made in middleman's own directory (place \"data\"): %w", plaintext.Quoted(dir), why, ErrBadRequest)
 }
 
 // mainCheckout returns the canonical top of the main checkout. A bare

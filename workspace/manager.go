@@ -113,6 +113,7 @@ func (m *Manager) Locate(ctx context.Context, r CreateRequest) (located CreateRe
 		return r, "", "", err
 	}
 	if location.isPath() && r.Mode == ModeWorktree && r.Parent == nil {
+		r.usual = r.usual || r.Location == ""
 		r.Location = location
 	}
 	if r.Parent != nil {

@@ -14,7 +14,7 @@ import (
 
 // WorkerRoot returns the directory for a worker of parent with that id: below
 // the parent's scope, which need not be the repository's top. It need not
-// exist.
+// exist, and does not if the scope is exposed (CreateRequest.Exposed).
 func WorkerRoot(parent Workspace, id string) (string, error) {
 	scope, err := basedir.ScopeFor(parent)
 	if err != nil {

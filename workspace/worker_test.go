@@ -363,3 +363,49 @@ func TestWorkerScopeReplaced(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Where a confined program could replace directories, nothing is made: a worker and what
+// the manager was to place there lie in its own base, and what the user asked for is
+// refused.
+func TestExposedScope(t *testing.T) {
+	t.Parallel()
+	m, base := newManager(t)
+	repo := newRepo(t)
+	parent := create(t, m, request(repo, "w1"))
+	var asked []string
+	exposed := func(r workspace.CreateRequest) workspace.CreateRequest {
+		r.Exposed = func(_ context.Context, dir string) (string, error) {
+			asked = append(asked, dir)
+			return "a program can", nil
+		}
+		return r
+	}
+	w := create(t, m, exposed(workerOf(parent, "w2", parent.Root)))
+	if filepath.Dir(w.Root) != filepath.Join(base, "repo") || w.Parent != "w1" || w.Branch != "middleman/worker/"+w.Name {
+		t.Errorf("worker %+v", w)
+	}
+	if _, err := os.Lstat(parent.Root + "/.middleman"); !os.IsNotExist(err) {
+		t.Errorf("made in the scope: %v", err)
+	}
+	if err := m.Undo(t.Context(), workspace.Workspace{ID: "w2", Name: w.Name, Mode: w.Mode, Parent: "w1", Repository: repo}, true); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Lstat(w.Root); !os.IsNotExist(err) {
+		t.Errorf("undone: %v", err)
+	}
+
+	r := exposed(request(repo, "w3"))
+	r.Name, r.Location = "asked", workspace.LocationRepository
+	if _, err := m.Create(t.Context(), r, nil); !errors.Is(err, workspace.ErrBadRequest) || !strings.Contains(err.Error(), "a program can") {
+		t.Errorf("asked for: %v", err)
+	}
+	usual := workspace.New(workspace.Options{Base: base, Location: workspace.LocationRepository})
+	r = exposed(request(repo, "w4"))
+	r.Name = "usual"
+	if w := create(t, usual, r); filepath.Dir(w.Root) != filepath.Join(base, "repo") {
+		t.Errorf("usual place: %s", w.Root)
+	}
+	if want := []string{parent.Root, repo, repo}; fmt.Sprint(asked) != fmt.Sprint(want) {
+		t.Errorf("asked about %q, want %q", asked, want)
+	}
+}

@@ -1,6 +1,8 @@
 package workspace
 
 import (
+	"context"
+
 	"middleman/internal/git"
 	"middleman/workspace/model"
 )
@@ -74,14 +76,19 @@ type CreateRequest struct {
 	Branch    string
 	Ephemeral bool // see Workspace
 	// Parent, if not nil, is the workspace whose session ParentSession asks for
-	// a worker. The worker is made in the parent's scope, from the parent's
-	// HEAD, and Directory must lie in that scope.
+	// a worker. The worker is made from the parent's HEAD, in the parent's
+	// scope unless that is Exposed. Directory must lie in that scope.
 	Parent        *Workspace
 	ParentSession string
 	// Location says where the worktree is made; "" is Options.Location, or
-	// LocationData for a bare repository. A worker is always in its parent's
-	// scope.
+	// LocationData for a bare repository, and where that is Exposed. A worker's
+	// place does not depend on it.
 	Location Location
+	// Exposed tells why a program that is confined to other directories could
+	// replace the directories in dir, "" if none can. git, which is not confined,
+	// must not write there: it would follow a link that the program put in its way.
+	// Begin calls it before it makes anything in dir. nil means that none can.
+	Exposed func(ctx context.Context, dir string) (why string, err error)
 	// Taken are directories that a new worktree must not get: those of recorded
 	// workspaces, which may be away while they are deleted.
 	Taken []string
@@ -95,6 +102,7 @@ type CreateRequest struct {
 	Filters bool
 
 	repository git.Repository // from Locate
+	usual      bool           // Location is Options.Location, by Locate
 }
 
 // Slug turns a typed name into the name of a workspace: lower-case ASCII

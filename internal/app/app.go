@@ -61,6 +61,7 @@ type Workspaces interface {
 	DeleteInspected(ctx context.Context, w workspace.Workspace, discard bool, progress workspace.Progress) (workspace.Loss, error)
 	InspectRetired(ctx context.Context, w workspace.Workspace) (workspace.Loss, error)
 	Retire(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Loss, error)
+	Apart(w workspace.Workspace) (workspace.Workspace, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	PutBack(w workspace.Workspace) (bool, error)
 	IsKept(ctx context.Context, w workspace.Workspace) (bool, error)
@@ -170,6 +171,7 @@ type App struct {
 	former        former
 	labels        labels
 	brought       brought
+	placing       placing
 	transcripts   *transcripts.Keeper
 	approvals     *queue.Queue
 	// Bundles are those that sessions can be started with.

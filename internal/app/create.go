@@ -263,6 +263,8 @@ func (s *App) place(ctx context.Context, c creation) (workspace.Workspace, error
 	if c.request.Recorded, err = s.Store.IDsOf(ctx, c.row.Repository); err != nil {
 		return w, err
 	}
+	c.request.Exposed = func(ctx context.Context, dir string) (string, error) { return s.takePlace(ctx, c.row.ID, dir) }
+	defer s.placing.end(c.row.ID)
 	err = s.Guarded("make workspace "+c.row.ID, func() (err error) {
 		w, err = s.Workspaces.Begin(ctx, c.request, s.stages(ctx, c.row.ID))
 		return err

@@ -76,9 +76,15 @@ func (s *App) revive(ctx context.Context, d store.Deleted) (workspace.Workspace,
 // name and time. notes tell what differs from before.
 func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name string, deleted time.Time) (notes []string, err error) {
 	var back workspace.Workspace
+	defer s.placing.end(row.ID)
 	err = s.besideParent(row, func() error {
+		at, moved, err := s.restoredApart(ctx, row)
+		if err != nil {
+			return err
+		}
 		return s.Guarded("restore workspace "+row.ID, func() error { // the content of a snapshot is not trusted
-			back, notes, err = s.Workspaces.Restore(ctx, row, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
+			back, notes, err = s.Workspaces.Restore(ctx, at, func(stage workspace.Stage) { s.stage(ctx, row.ID, stage) })
+			notes = append(moved, notes...)
 			return err
 		})
 	})

@@ -182,6 +182,10 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	if err != nil {
 		return confine.Confined{}, err
 	}
+	others, err := s.others(ctx, w)
+	if err != nil {
+		return confine.Confined{}, err
+	}
 	var show []string
 	if b.given != nil {
 		show = b.given.Readable()
@@ -191,7 +195,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, Root: w.Root, Made: w.Mode != workspace.ModeInPlace, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
-		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show, Others: others,
 	}, env)
 	made.Notes = append(made.Notes, notes...)
 	if err != nil {

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -301,16 +303,28 @@ func (s *App) undoSpawn(ctx context.Context, w workspace.Workspace) error {
 }
 
 // intended returns w with its root set. For a worker whose creation did not get
-// that far, that is the planned root, where the creation is to be undone.
+// that far, that is the planned root in its parent's scope, where the creation is to be
+// undone. It stays empty if nothing is there and the scope is exposed: then the creation
+// began in our own base, where Undo finds it.
 func (s *App) intended(ctx context.Context, w workspace.Workspace) (workspace.Workspace, error) {
 	if w.Root != "" || w.Parent == "" || w.Mode == workspace.ModeInPlace {
 		return w, nil
 	}
 	parent, err := s.Store.Workspace(ctx, w.Parent)
-	if err == nil {
-		w.Root, err = workspace.WorkerRoot(parent, w.ID)
+	if err != nil {
+		return w, err
 	}
-	return w, err
+	root, err := workspace.WorkerRoot(parent, w.ID)
+	if err != nil {
+		return w, err
+	}
+	if _, err := os.Lstat(root); errors.Is(err, fs.ErrNotExist) {
+		if why, err := s.exposedBy(ctx, canonical(parent.Root)); why != "" || err != nil {
+			return w, err
+		}
+	}
+	w.Root = root
+	return w, nil
 }
 
 // workerViews returns tombstones in the form for clients. For a worker that has

@@ -54,6 +54,9 @@ type Session struct {
 	// Show are paths that it can read though they are hidden from others. A worker sees
 	// those alone that its parent sees.
 	Show []string
+	// Others are the directories of other workspaces that middleman made. What leads to
+	// them from a writable directory is read-only: middleman writes there by path.
+	Others []string
 	// Git adds what the program needs for git.
 	Git Git
 }
@@ -99,7 +102,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.secrets, b.inside} {
+	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.secrets, b.inside} {
 		if err := step(); err != nil {
 			return c, err
 		}

@@ -462,3 +462,57 @@ func TestLeftovers(t *testing.T) {
 		t.Errorf("the values are left: %v", err)
 	}
 }
+
+// What leads to another workspace from a writable directory is read-only, from its top.
+func TestOtherWorkspaces(t *testing.T) {
+	for _, tt := range []struct {
+		name, other, want, refused string // below the root
+		method                     sandbox.Method
+	}{
+		{"a worker", ".middleman/work/w2", ".middleman", "", sandbox.Bubblewrap},
+		{"further below", "sub/repo/.middleman/work/w2", "sub", "", sandbox.Bubblewrap},
+		{"under Landlock", ".middleman/work/w2", "", "Landlock cannot protect it", sandbox.Landlock},
+		{"beside it", "../w2", "", "", sandbox.Landlock},
+		{"around it", "..", "", "", sandbox.Landlock},
+		{"not there", "gone/w2", "", "", sandbox.Landlock},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t, tt.method)
+			other := filepath.Join(p.session.Root, tt.other)
+			if tt.name != "not there" {
+				if err := os.MkdirAll(other, 0o700); err != nil {
+					t.Fatal(err)
+				}
+			}
+			p.session.Others = []string{other, other}
+			env := environ.Environment{}
+			c, err := p.maker.Make(p.session, &env)
+			if tt.refused != "" || err != nil {
+				if err == nil || tt.refused == "" || !strings.Contains(err.Error(), tt.refused) {
+					t.Errorf("%v, want %q", err, tt.refused)
+				}
+				return
+			}
+			var want []string
+			if tt.want != "" {
+				want = []string{filepath.Join(p.session.Root, tt.want)}
+			}
+			if !slices.Equal(c.Policy.ReadOnly, want) {
+				t.Errorf("read-only: %q, want %q", c.Policy.ReadOnly, want)
+			}
+		})
+	}
+	p := newPlace(t, sandbox.Bubblewrap)
+	p.session.Profile = agent.Profile{Source: agent.User, Definition: agent.Definition{Writable: []string{"~/notes"}}}
+	p.session.Root = filepath.Join(p.maker.Home, "notes/mine")
+	p.session.Dir, p.session.Made, p.session.Others = p.session.Root, false, []string{filepath.Join(p.maker.Home, "notes/mine2/.middleman/work/w"), filepath.Join(p.session.Root, "..", "mine", "deep", "w")}
+	for _, dir := range append(p.session.Others, p.session.Root) {
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	env := environ.Environment{}
+	if _, err := p.maker.Make(p.session, &env); err == nil || !strings.Contains(err.Error(), "leads to another workspace") {
+		t.Errorf("its own workspace lies in what leads to another: %v", err)
+	}
+}

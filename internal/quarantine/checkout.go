@@ -95,11 +95,11 @@ func (s site) guard(ctx context.Context, a *Access) error {
 		if real, evalErr := filepath.EvalSymlinks(tree.Path); err != nil || evalErr != nil || real != tree.Path || rest == "." || !filepath.IsLocal(rest) {
 			continue
 		}
-		if first, _, _ := strings.Cut(rest, string(filepath.Separator)); first == ".middleman" {
-			rest = first // which has nothing else in it
+		first, _, _ := strings.Cut(rest, string(filepath.Separator)) // a directory further below could be replaced
+		if top := filepath.Join(s.WorkTree, first); !protected[top] {
+			protected[top] = true
+			a.Notes = append(a.Notes, plaintext.Quoted(first)+" is read-only in the sandbox: it has a worktree of the repository")
 		}
-		protected[filepath.Join(s.WorkTree, rest)] = true
-		a.Notes = append(a.Notes, plaintext.Quoted(rest)+" is read-only in the sandbox: it has a worktree of the repository")
 	}
 	a.ReadOnly = append(a.ReadOnly, sortedKeys(protected)...)
 	return nil

@@ -98,8 +98,9 @@ func TestSettingsInTheCheckout(t *testing.T) {
 	x := newWorld(t).inMainCheckout()
 	x.repo.Git("worktree", "add", "-q", ".middleman/work/w", "-b", "w")
 	x.repo.Git("worktree", "add", "-q", "other", "-b", "o")
+	x.repo.Git("worktree", "add", "-q", "deep/er", "-b", "d")
 	x.prepare(false)
-	if out, err := x.try("echo gitdir: x >.middleman/work/w/.git || mv .middleman x || mv other x || rm -f other/.git"); err == nil {
+	if out, err := x.try("echo gitdir: x >.middleman/work/w/.git || mv .middleman x || mv other x || rm -f other/.git || mv deep x"); err == nil {
 		t.Errorf("it works: %s", out)
 	}
 }

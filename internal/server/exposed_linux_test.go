@@ -1,0 +1,93 @@
+package server_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/api"
+	"middleman/internal/sandbox"
+	"middleman/internal/server"
+	"middleman/workspace"
+)
+
+// A worker that is there before the first sandboxed session of its parent's workspace:
+// under bubblewrap what leads to it is read-only, and Landlock refuses the session.
+func TestSandboxAroundWorker(t *testing.T) {
+	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+		t.Run(string(method), func(t *testing.T) {
+			support := lacking(map[sandbox.Method]sandbox.Method{sandbox.Bubblewrap: sandbox.Landlock, sandbox.Landlock: sandbox.Bubblewrap}[method])
+			if chosen, err := sandbox.Choose(sandbox.Workspace, support()); chosen != method {
+				t.Skipf("%s cannot be used here: %v", method, err)
+			}
+			r := newPlace(t).serve(t, func(o *server.Options) { o.Support = support })
+			parent := r.workspace("parent", &api.NewSession{Command: []string{"cat"}})
+			worker := r.spawn(parent.Sessions[0], api.NewWorker{Name: "inner"}, "cat").Workspace
+			in := api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", "mv .middleman x; mv .middleman/work .middleman/y; for dir in .middleman/work/*; do mv $dir $dir.old; ln -s / .middleman/work/z; done; echo x >.middleman/x; echo x >tried"}}
+			a := r.call("POST", "/workspaces/"+parent.ID+"/sessions", in)
+			if method == sandbox.Landlock {
+				if a.status != 422 || !strings.Contains(string(a.body), worker.Root) || !strings.Contains(string(a.body), "use bubblewrap") {
+					t.Errorf("%d %s", a.status, a.body)
+				}
+				return
+			}
+			if a.status != 201 {
+				t.Fatalf("%d %s", a.status, a.body)
+			}
+			r.until("it has tried", func() bool { _, err := os.Stat(filepath.Join(parent.Root, "tried")); return err == nil })
+			for _, name := range []string{".middleman/x", ".middleman/y", ".middleman/work/z"} {
+				if _, err := os.Lstat(filepath.Join(parent.Root, name)); err == nil {
+					t.Errorf("it made %s", name)
+				}
+			}
+			if info, err := os.Lstat(worker.Root); err != nil || !info.IsDir() {
+				t.Errorf("the worker: %v, %v", info, err)
+			}
+		})
+	}
+}
+
+// In the main checkout, and in each directory that a sandboxed session may write to, no
+// worktree is made.
+func TestNoWorktreeInASandbox(t *testing.T) {
+	if sandbox.Probe().Bubblewrap == "" {
+		t.Skip(sandbox.Probe().NoBubblewrap)
+	}
+	p := newPlace(t)
+	r := p.serve(t, func(o *server.Options) {
+		o.Workspaces = workspace.New(workspace.Options{Base: p.dirs.Workspaces(), Location: workspace.LocationRepository})
+	})
+	make := func(name, place string, mode workspace.Mode) answer {
+		return r.call("POST", "/workspaces", api.NewWorkspace{Name: name, Directory: p.repository, Mode: mode, Place: place})
+	}
+	root := func(name string) string {
+		for _, w := range get[api.Workspaces](r, "GET", "/workspaces", nil).Workspaces {
+			if w.Name == name {
+				return get[api.Workspace](r, "GET", "/workspaces/"+w.ID+"?wait=60s", nil).Root
+			}
+		}
+		t.Fatalf("no workspace %s", name)
+		return ""
+	}
+	work := filepath.Join(p.repository, ".middleman/work")
+	make("before", "", workspace.ModeWorktree)
+	if at := root("before"); filepath.Dir(at) != work {
+		t.Errorf("before: at %s", at)
+	}
+	make("here", "", workspace.ModeInPlace)
+	var here string
+	for _, w := range get[api.Workspaces](r, "GET", "/workspaces", nil).Workspaces {
+		if w.Name == "here" {
+			here = w.ID
+		}
+	}
+	get[api.Session](r, "POST", "/workspaces/"+here+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"cat"}})
+	make("after", "", workspace.ModeWorktree)
+	if at := root("after"); filepath.Dir(filepath.Dir(at)) != p.dirs.Workspaces() {
+		t.Errorf("after: at %s", at)
+	}
+	if a := make("asked", "repository", workspace.ModeWorktree); a.status != 422 || !strings.Contains(string(a.body), "sandbox of workspace here") {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+}
