@@ -62,15 +62,25 @@ func (c Command) watched(ctx context.Context, end context.CancelCauseFunc) (stop
 // nil if it finds none.
 func (c Command) findHeldUp(ctx context.Context) error {
 	fault.Here("look/held-up")
-	if what := c.heldUpBy(ctx); what != "" {
-		return fmt.Errorf("%s: %w", what, ErrHeldUp)
+	for n, dir := range c.places() {
+		var odd *heldUp
+		if c.Reads != nil || isGitDir(dir) {
+			odd = oddGitFile(ctx, dir, c.Reads != nil && n == 0)
+		} else {
+			odd = oddFile(ctx, dir)
+		}
+		if odd != nil {
+			return odd
+		}
 	}
 	return nil
 }
 
-// heldUpBy describes a file that c reads and that git cannot read, or returns
-// "".
-func (c Command) heldUpBy(ctx context.Context) string {
+// places returns the directories that c reads.
+func (c Command) places() []string {
+	if c.Reads != nil {
+		return c.Reads
+	}
 	places := slices.Clone(c.shown)
 	for _, pair := range c.Env {
 		name, value, _ := strings.Cut(pair, "=")
@@ -82,18 +92,7 @@ func (c Command) heldUpBy(ctx context.Context) string {
 		places = []string{c.Dir, filepath.Join(c.Dir, ".git")}
 	}
 	slices.Sort(places)
-	for _, dir := range slices.Compact(places) {
-		what := ""
-		if isGitDir(dir) {
-			what = oddGitFile(ctx, dir)
-		} else {
-			what = oddFile(ctx, dir)
-		}
-		if what != "" {
-			return what
-		}
-	}
-	return ""
+	return slices.Compact(places)
 }
 
 // isGitDir reports whether dir is a git directory: of a repository or of a
@@ -118,15 +117,15 @@ func Blame(err error, dir string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), blameTime)
 	defer cancel()
 	odd := oddFile(ctx, dir)
-	if odd == "" {
+	if odd == nil {
 		return err
 	}
-	return fmt.Errorf("%w (%s)", err, odd)
+	return fmt.Errorf("%w (%s)", err, odd.why)
 }
 
-// oddFile finds a readAnywhere file below dir that git cannot read. It returns
-// the file's name and the reason, or "".
-func oddFile(ctx context.Context, dir string) (found string) {
+// oddFile finds a readAnywhere file below dir that git cannot read, or returns nil. It
+// names it by its path below dir.
+func oddFile(ctx context.Context, dir string) (found *heldUp) {
 	// Errors are ignored: a directory that cannot be read is skipped.
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
@@ -143,9 +142,11 @@ func oddFile(ctx context.Context, dir string) (found string) {
 			return err
 		}
 		if info, err := entry.Info(); err == nil && info.Mode()&fs.ModeSymlink == 0 { // git follows no link at these names
-			found = oddity(below, info)
+			if found = oddity(below, info); found != nil {
+				found.path = path
+			}
 		}
-		if found != "" {
+		if found != nil {
 			return fs.SkipAll
 		}
 		return nil
@@ -154,9 +155,16 @@ func oddFile(ctx context.Context, dir string) (found string) {
 }
 
 // oddGitFile finds a file in the git directory dir that git cannot read, or one
-// that the configuration there names. It returns the path and the reason, or
-// "".
-func oddGitFile(ctx context.Context, dir string) (found string) {
+// that the configuration there names, or returns nil. It looks first at those that git
+// always reads. alone is as for CheckFiles.
+func oddGitFile(ctx context.Context, dir string, alone bool) *heldUp {
+	found := oddOpened(ctx, dir, alone)
+	if found == nil {
+		found = oddIncluded(ctx, filepath.Join(dir, "config"), filepath.Join(dir, "config.worktree"))
+	}
+	if found != nil {
+		return found
+	}
 	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if ctx.Err() != nil {
 			return fs.SkipAll
@@ -167,40 +175,48 @@ func oddGitFile(ctx context.Context, dir string) (found string) {
 		if !entry.Type().IsRegular() && !entry.IsDir() {
 			found = oddAt(path)
 		}
-		if found != "" {
+		if found != nil {
 			return fs.SkipAll
 		}
 		return nil
 	})
-	for _, name := range []string{"config", "config.worktree"} {
-		for _, path := range namedBy(filepath.Join(dir, name)) {
-			if found == "" {
-				found = oddAt(path)
-			}
-		}
-	}
 	return found
 }
 
+// maxIncludes bounds how many configuration files are searched for what they name.
+const maxIncludes = 100
+
+// oddIncluded finds a file that configuration files name, however indirectly, and that
+// git cannot read.
+func oddIncluded(ctx context.Context, configs ...string) *heldUp {
+	for n := 0; n < len(configs) && n < maxIncludes && ctx.Err() == nil; n++ {
+		for _, path := range namedBy(configs[n]) {
+			if odd := oddAt(path); odd != nil {
+				return odd
+			}
+			if !slices.Contains(configs, path) {
+				configs = append(configs, path)
+			}
+		}
+	}
+	return nil
+}
+
 // oddAt is oddity for the file at path, after following links.
-func oddAt(path string) string {
+func oddAt(path string) *heldUp {
 	info, err := os.Stat(path)
 	if err != nil {
-		return ""
+		return nil
 	}
 	return oddity(path, info)
 }
 
-// oddity says why git cannot read the file, or returns "". It allows a socket:
-// git does not open one.
-func oddity(name string, info fs.FileInfo) string {
-	switch mode := info.Mode(); {
-	case mode&(fs.ModeNamedPipe|fs.ModeDevice|fs.ModeCharDevice) != 0 && name != os.DevNull:
-		return plaintext.Quoted(name) + " is " + plainfile.Kind(mode) + ", not a file"
-	case mode.IsRegular() && info.Size() > oddSize && slices.Contains(readAnywhere, filepath.Base(name)):
-		return fmt.Sprintf("%s has %d MiB", plaintext.Quoted(name), info.Size()>>20)
+// oddity says why git cannot read the file, or returns nil.
+func oddity(name string, info fs.FileInfo) *heldUp {
+	if info.Mode().IsRegular() && info.Size() > oddSize && slices.Contains(readAnywhere, filepath.Base(name)) {
+		return tooLarge(name, plaintext.Quoted(name), info)
 	}
-	return ""
+	return oddAs(name, info)
 }
 
 // pathSetting matches a setting that may name a file which git reads.

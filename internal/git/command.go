@@ -104,6 +104,10 @@ type Command struct {
 	// own follows. git then gets Env, PATH and nothing else of our environment, and
 	// neither the user's nor the system's settings.
 	Within []string
+	// Reads are the git directories that a command with Within reads, at their paths out
+	// here. If git is held up, the file is searched there. The first is one that no link
+	// leads out of, see CheckFiles.
+	Reads []string
 	// Thrifty limits git's memory, see withinMemory: for input that may be hostile.
 	Thrifty bool
 

@@ -46,7 +46,7 @@ func (i *importing) bring(ctx context.Context, objects []string) error {
 	c.Stdin, c.Limit = strings.NewReader(i.revisions(objects)), packTime
 	c.Output = &bounded{to: pack, left: maxPack}
 	if _, err := c.Run(ctx); err != nil {
-		return damaged(err)
+		return i.in.damaged(err)
 	}
 	fault.Here("quarantine/packed")
 	if err := i.unpack(ctx, pack); err != nil {

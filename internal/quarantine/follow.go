@@ -36,7 +36,7 @@ func (i *importing) stagedDiffers(ctx context.Context) (bool, error) {
 	}
 	c := i.in.look("rev-parse", "--verify", "--quiet", head+"^{tree}")
 	tree, err := c.Line(ctx)
-	return i.t.staged != tree, damaged(err)
+	return i.t.staged != tree, i.in.damaged(err)
 }
 
 // follow brings the index of the user's checkout to what the sandbox has staged, or to the

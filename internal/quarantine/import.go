@@ -178,7 +178,7 @@ func (i *importing) takeBranch(ctx context.Context, own string) (stays bool, err
 		return false, nil
 	}
 	if err := i.bring(ctx, []string{own}); err != nil {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || errors.Is(err, git.ErrHeldUp) {
 			return false, err
 		}
 		i.miss(i.r.Branch, own, err)
@@ -340,12 +340,12 @@ func (i *importing) bringPins(ctx context.Context, want map[string]string) error
 		return nil
 	}
 	err = i.bring(ctx, slices.Compact(slices.Sorted(maps.Values(want))))
-	if err == nil || ctx.Err() != nil {
+	if err == nil || ctx.Err() != nil || errors.Is(err, git.ErrHeldUp) {
 		return err
 	}
 	for _, name := range sortedKeys(want) {
 		if err := i.bring(ctx, []string{want[name]}); err != nil {
-			if ctx.Err() != nil {
+			if ctx.Err() != nil || errors.Is(err, git.ErrHeldUp) {
 				return err
 			}
 			i.miss(name, want[name], err)

@@ -34,6 +34,7 @@ type inside struct {
 	temp   string   // ours; the sandbox sees it at tempAt
 	tempAt string
 	prefix []string
+	reads  []string // where git in the sandbox can be held up
 }
 
 // enter prepares the sandbox. The caller closes it.
@@ -47,6 +48,9 @@ func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside,
 	if in.root, err = q.open(); err != nil {
 		return in, err
 	}
+	if err := git.CheckFiles(ctx, q.path(GitDirectory), true); err != nil {
+		return in, fmt.Errorf("%w: %w", ErrUnreadable, err)
+	}
 	if in.temp, err = os.MkdirTemp(q.dir, tempName); err != nil {
 		return in, err
 	}
@@ -54,6 +58,7 @@ func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside,
 	if err != nil {
 		return in, err
 	}
+	in.reads = append([]string{q.path(GitDirectory), s.CommonDir}, alternates...)
 	policy, err := in.policy(ctx, alternates, write)
 	if err != nil {
 		return in, err
@@ -120,14 +125,15 @@ func (in *inside) dirs() git.Dirs {
 // look returns a command that reads the private side.
 func (in *inside) look(args ...string) git.Command {
 	c := in.dirs().Look(args...)
-	c.Within, c.Dir, c.Limit = in.prefix, "/", lookTime
+	c.Within, c.Dir, c.Limit, c.Reads = in.prefix, "/", lookTime, in.reads
 	return c
 }
 
-// damaged is err as ErrUnreadable if git in the sandbox failed, and err itself if it was
-// not even run.
-func damaged(err error) error {
-	if failed, ok := errors.AsType[*git.Error](err); ok && failed.Code > 0 {
+// damaged is err as ErrUnreadable if git in the sandbox failed, or met a file of the private
+// directory that it cannot read. It is err itself if git was not even run.
+func (in *inside) damaged(err error) error {
+	failed, ok := errors.AsType[*git.Error](err)
+	if ok && failed.Code > 0 || sandbox.Within(git.HeldUpBy(err), in.q.path(GitDirectory)) {
 		return fmt.Errorf("%w: %w", ErrUnreadable, err)
 	}
 	return err
@@ -192,7 +198,7 @@ func (in *inside) staged(ctx context.Context) (string, error) {
 	c := in.look("write-tree")
 	c.Env = append(c.Env, "GIT_INDEX_FILE="+in.tempAt+"/index", in.objects())
 	tree, err := treeOf(ctx, c)
-	return tree, damaged(err)
+	return tree, in.damaged(err)
 }
 
 // objects is the variable by which git also sees what staged has stored.

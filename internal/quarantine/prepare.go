@@ -312,7 +312,7 @@ func (f *refreshing) updateRefs(ctx context.Context, updates string) error {
 	c := f.in.look("update-ref", "--no-deref", "--stdin")
 	c.Stdin = strings.NewReader(updates)
 	_, err := c.Run(ctx)
-	return damaged(err)
+	return f.in.damaged(err)
 }
 
 // upToDate reports whether the sandbox has the checkout as it is outside.

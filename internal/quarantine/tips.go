@@ -28,7 +28,7 @@ func (in *inside) tips(ctx context.Context) (tips, error) {
 	t := tips{others: map[string]string{}}
 	var err error
 	if t.refs, err = readRefs(ctx, in.look("for-each-ref", refsFormat)); err != nil {
-		return t, damaged(err)
+		return t, in.damaged(err)
 	}
 	t.head.branch, t.head.commit = in.pointer("HEAD")
 	if t.head == (position{}) {
@@ -41,7 +41,7 @@ func (in *inside) tips(ctx context.Context) (tips, error) {
 	}
 	if t.objects["refs/stash"] != "" {
 		if t.stashes, err = in.stashes(ctx); err != nil {
-			return t, damaged(err)
+			return t, in.damaged(err)
 		}
 	}
 	t.staged, err = in.staged(ctx)
@@ -83,7 +83,7 @@ func (in *inside) kinds(ctx context.Context, objects []string) (map[string]strin
 		}
 	}
 	_, err := c.Run(ctx)
-	return found, damaged(err)
+	return found, in.damaged(err)
 }
 
 // pins returns what the private side has besides branch that the repository, which had
