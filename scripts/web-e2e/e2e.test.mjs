@@ -308,9 +308,27 @@ async function clipboard(text, on = page) {
   }
 }
 
+once('a session whose policy is to deny sets no clipboard, however its program writes the command', async () => {
+  const commands = ['\x1b]52', '\x1b\0]52', '\x1b\x7f]52', '\x1b\x0e]52', '\x1b\n]52', '\x1b]5\x002', '\x1b]5\x7f2', '\u009d52', '\x1b]4294967348']
+  const octal = (text) => [...Buffer.from(text)].map((b) => `\\${b.toString(8).padStart(3, '0')}`).join('')
+  const printed = commands.map((command) => octal(`${command};c;${Buffer.from('denied').toString('base64')}\x07`)).join('')
+  server.middleman('new', 'denying', '-d', '--clipboard', 'deny', '--', 'sh', '-c', `read x; printf '${printed}denied\\r\\n'; read x`)
+  await page.evaluate(() => navigator.clipboard.writeText('as before'))
+  const denied = watch(await context.newPage())
+  await denied.goto(url('/w/denying'))
+  await phase(denied, 'attached')
+  await denied.keyboard.press('Enter')
+  await seen(denied, /denied$/)
+  await clipboard('as before', denied)
+  assert.equal(await denied.locator('.wanted').count(), 0)
+  await denied.close()
+  server.middleman('stop', 'denying')
+  server.middleman('rm', 'denying')
+})
+
 once('a session whose policy is to ask sets the clipboard once somebody agrees', async () => {
   const set = (text) => `printf '\\033]52;c;${Buffer.from(text).toString('base64')}\\007asked\\r\\n'; read x`
-  const program = `read x; ${set('ignored')}; ${set('first')}; ${set('one two\nthree \u202e')}; ${set('unseen')}`
+  const program = `read x; ${set('ignored')}; ${set('first')}; ${set('one two\nthree \u202e\u3164❤️')}; ${set('unseen')}`
   server.middleman('new', 'asking', '-d', '--clipboard', 'ask', '--', 'sh', '-c', program)
   await page.evaluate(() => navigator.clipboard.writeText('as before'))
   const asked = watch(await context.newPage())
@@ -325,13 +343,13 @@ once('a session whose policy is to ask sets the clipboard once somebody agrees',
   await asked.keyboard.press('Enter') // the terminal has the focus again
   await card.getByText('first').waitFor()
   await asked.keyboard.press('Enter') // is the program's, and no answer
-  await card.getByText('15 characters: one two\\nthree \\u{202e}').waitFor()
+  await card.getByText('18 characters: one two\\nthree \\u{202e}\\u{3164}❤️').waitFor()
   await shot(asked, 'clipboard-card')
   await asked.setViewportSize({ width: 390, height: 780 })
   await shot(asked, 'clipboard-card-phone')
   await clipboard('as before', asked)
   await button('Copy', card).click()
-  await clipboard('one two\nthree \u202e', asked)
+  await clipboard('one two\nthree \u202e\u3164❤️', asked)
   const watcher = watch(await context.newPage())
   await watcher.goto(url('/w/asking'))
   await button('Watch', watcher).click()

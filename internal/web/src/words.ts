@@ -107,9 +107,12 @@ export function nameFor(line: string, taken: string[]): string | undefined {
 export const isMac = /Mac|iPhone|iPad/.test(navigator.platform)
 export const paletteKeys = isMac ? '⌘K' : 'Ctrl Shift K'
 
+/** What hides or reorders text; a picture with the one selector that it may have comes first. */
+const hidden = /((?!\u2800)\p{So}[\ufe0e\ufe0f])|[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}\p{Default_Ignorable_Code_Point}\u2800\u{16fe4}\u{1d159}]/gu
+
 /** Text of a program, with what would hide or reorder it spelled out. */
 export function visible(text: string): string {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Co}\p{Cn}\p{Cs}]/gu, (c) => (c === '\n' ? '\\n' : `\\u{${c.codePointAt(0)!.toString(16)}}`))
+  return text.replace(hidden, (c, picture) => picture ?? (c === '\n' ? '\\n' : `\\u{${c.codePointAt(0)!.toString(16)}}`))
 }
 
 /** The same for several lines, which stay lines, with their tabs. */
