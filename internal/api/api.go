@@ -157,10 +157,10 @@ type NewSession struct {
 	CallerEnv [][]byte `json:"caller_env,omitzero" doc:"The environment of the shell that asks, NAME=value each in base64; over the Unix socket only. Unset means the user's login environment"`
 	AgentLink bool     `json:"agent_link,omitempty" doc:"With caller_env: SSH_AUTH_SOCK leads to the SSH agent of whoever attached last"`
 	// KeepOutput is a pointer because 0 has a meaning of its own: keep all.
-	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"The least number of output bytes to keep, 0 for all; unset means the server's setting"`
+	KeepOutput *int64 `json:"keep_output,omitempty" minimum:"0" doc:"The least number of output bytes to keep, 0 for all; unset means the server's setting. A worker keeps no more than its parent"`
 	// Clipboard is the session's policy. For each viewer, the stricter of this and
 	// the viewer's own policy applies.
-	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the attached viewer's clipboard; unset means the server's setting"`
+	Clipboard terminal.Clipboard `json:"clipboard,omitempty" enum:"allow,ask,deny" doc:"Whether the program may set the attached viewer's clipboard; unset means the server's setting. That of a worker is never weaker than its parent's"`
 }
 
 // Retry asks for another attempt at a creation. Without caller_env a first

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -298,6 +299,14 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	in.Profile = row.Profile
 	if b := row.Bundle; b != nil {
 		in.Profile, in.Bundle = b.Profile, &api.BundleRef{ID: b.ID, Digest: b.Digest}
+	}
+	status, err := s.status(ctx, row) // an ended session's view has no rules
+	if err != nil && !errors.Is(err, terminal.ErrNotFound) {
+		return api.Session{}, fmt.Errorf("read the rules of session %s, with which it goes on: %w", row.Name, err)
+	}
+	in.Clipboard = cmp.Or(in.Clipboard, status.Clipboard)
+	if in.KeepOutput == nil {
+		in.KeepOutput = status.JournalBytes
 	}
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
 }

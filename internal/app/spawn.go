@@ -77,15 +77,12 @@ func (s *App) planSpawn(ctx context.Context, parent store.Session, in api.NewWor
 	if x.isolation == "" {
 		x.isolation = store.IsolationWorktree
 	}
-	if in.Session.Name != "" {
-		return spawning{}, Refusef(api.CodeBadRequest, "give the worker's name in name, not in session.name")
+	bound, err := s.rulesOf(ctx, parent)
+	if err != nil {
+		return spawning{}, err
 	}
-	if x.isolation == store.IsolationShared {
-		in.Session.Name = in.Name
-	}
-	in.Session.CleanEnv = true
-	if parent.Sandbox != nil && in.Session.CallerEnv == nil {
-		in.Session.CallerEnv = [][]byte{} // nothing of the login, which the parent has not either
+	if in, err = narrow(in, bound, rules{clipboard: s.Clipboard, keep: s.JournalBytes}); err != nil {
+		return spawning{}, err
 	}
 	if x.isolation == store.IsolationWorktree {
 		in.Session.CallerEnv = withoutTree(in.Session.CallerEnv, w.Root)

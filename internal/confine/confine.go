@@ -232,7 +232,8 @@ func (b *builder) tooMuch(path string) string {
 	return b.Dirs.Touches(path)
 }
 
-// limits bounds what the program uses. The kernel counts no processes for root.
+// limits bounds what the program uses, a worker by no more than its parent. The kernel
+// counts no processes for root.
 func (b *builder) limits() error {
 	b.policy.Limits.Memory, b.policy.Limits.Files = int64(b.Settings.Memory), int64(b.Settings.FileSize)
 	switch n := b.Settings.Processes; {
@@ -244,7 +245,19 @@ func (b *builder) limits() error {
 	default:
 		b.policy.Limits.Processes = n
 	}
+	if b.Parent != nil {
+		own, of := &b.policy.Limits, b.Parent.Limits
+		own.Memory, own.Files, own.Processes = tighter(own.Memory, of.Memory), tighter(own.Files, of.Files), tighter(own.Processes, of.Processes)
+	}
 	return nil
+}
+
+// tighter returns the tighter one of two limits, of which 0 is none.
+func tighter(a, b int64) int64 {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
 }
 
 // own shows what middleman itself needs there: its binary, the files of the hooks, and

@@ -254,6 +254,27 @@ func TestWhoseProfileOpens(t *testing.T) {
 	}
 }
 
+// The limits of a worker are those of the settings, and no wider than its parent's.
+func TestLimitsOfWorkers(t *testing.T) {
+	for _, tt := range []struct {
+		name                   string
+		settings, parent, want sandbox.Limits
+	}{
+		{"wider settings", sandbox.Limits{Memory: 8 << 30, Files: 8 << 20}, sandbox.Limits{Memory: 4 << 30, Files: 4 << 20, Processes: 50}, sandbox.Limits{Memory: 4 << 30, Files: 4 << 20, Processes: 50}},
+		{"no limits any more", sandbox.Limits{}, sandbox.Limits{Memory: 4 << 30}, sandbox.Limits{Memory: 4 << 30}},
+		{"tighter settings", sandbox.Limits{Memory: 1 << 30, Files: 1 << 20}, sandbox.Limits{Memory: 4 << 30}, sandbox.Limits{Memory: 1 << 30, Files: 1 << 20}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			p := newPlace(t, sandbox.Bubblewrap)
+			p.maker.Settings.Memory, p.maker.Settings.FileSize = config.Size(tt.settings.Memory), config.Size(tt.settings.Files)
+			p.session.Parent = &sandbox.Policy{Level: sandbox.Workspace, Limits: tt.parent}
+			if c, _ := p.make(t); c.Policy.Limits != tt.want {
+				t.Errorf("limits %+v, want %+v", c.Policy.Limits, tt.want)
+			}
+		})
+	}
+}
+
 // A copy has the plain files, not what links lead to; the newer file wins; what the
 // sandbox put in the way stays; and nothing is written outside.
 func TestCopies(t *testing.T) {

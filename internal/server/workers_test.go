@@ -448,3 +448,27 @@ func TestWorkersOfWorkersAreBounded(t *testing.T) {
 		t.Errorf("too deep: %s", a.body)
 	}
 }
+
+// A worker has no weaker clipboard and keeps no more output than the session that starts
+// it, whatever it asks for: its own workers neither, nor one that is taken up again.
+func TestWorkersKeepTheRulesOfTheirParent(t *testing.T) {
+	r := newPlace(t).serve(t)
+	bound, all := int64(1<<20), int64(0)
+	parent := r.workspace("ruled", &api.NewSession{Command: []string{"cat"}, Clipboard: terminal.ClipboardDeny, KeepOutput: &bound}).Sessions[0]
+	for _, isolation := range []string{"shared", "worktree"} {
+		asked := api.NewWorker{Isolation: isolation, Name: "cl-" + isolation, Session: api.NewSession{Clipboard: terminal.ClipboardAllow, KeepOutput: &all}}
+		worker := r.spawn(parent, asked, "cat").Session
+		asked.Name, asked.Isolation = "of-"+isolation, "shared"
+		for _, id := range []string{worker.ID, r.spawn(worker, asked, "cat").Session.ID} {
+			got := get[api.Session](r, "GET", "/sessions/"+id, nil)
+			if got.Clipboard != terminal.ClipboardDeny || got.KeepOutput == nil || *got.KeepOutput != bound {
+				t.Errorf("%s: worker %s: clipboard %s, output %v", isolation, got.Name, got.Clipboard, got.KeepOutput)
+			}
+		}
+	}
+	free := r.workspace("free", &api.NewSession{Command: []string{"cat"}, KeepOutput: &all}).Sessions[0]
+	asked := api.NewWorker{Isolation: "shared", Name: "cl", Session: api.NewSession{Clipboard: terminal.ClipboardAllow, KeepOutput: &all}}
+	if got := get[api.Session](r, "GET", "/sessions/"+r.spawn(free, asked, "cat").Session.ID, nil); got.Clipboard != terminal.ClipboardAllow || *got.KeepOutput != 0 {
+		t.Errorf("a worker of one that may: clipboard %s, output %v", got.Clipboard, got.KeepOutput)
+	}
+}
