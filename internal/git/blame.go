@@ -165,22 +165,7 @@ func oddGitFile(ctx context.Context, dir string, alone bool) *heldUp {
 	if found != nil {
 		return found
 	}
-	_ = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if ctx.Err() != nil {
-			return fs.SkipAll
-		}
-		if err != nil {
-			return nil
-		}
-		if !entry.Type().IsRegular() && !entry.IsDir() {
-			found = oddAt(path)
-		}
-		if found != nil {
-			return fs.SkipAll
-		}
-		return nil
-	})
-	return found
+	return oddAnywhere(ctx, dir)
 }
 
 // maxIncludes bounds how many configuration files are searched for what they name.

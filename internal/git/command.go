@@ -191,7 +191,7 @@ func metChange(err error) bool {
 
 // Once is Run without retries. git runs in a process group of its own. When ctx
 // ends or the time limit passes, Once sends SIGTERM to the whole group, on
-// which git removes its lock files.
+// which git removes its lock files. It kills what only reads within a sandbox.
 func (c Command) Once(ctx context.Context) (string, error) {
 	limit := lookTime
 	if c.Change {
@@ -209,6 +209,9 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	cmd.Dir = c.Dir
 	cmd.Env = slices.Concat(c.outerEnv(), c.Env, configEnv(c.Config, c.settings))
 	ownGroup(cmd)
+	if c.Within != nil && !c.Change { // what makes a sandbox ignores SIGTERM
+		killedAtOnce(cmd)
+	}
 	cmd.WaitDelay = max(stopTime, c.Patience)
 	collected := &collector{}
 	records := &splitter{each: c.Each}

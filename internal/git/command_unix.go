@@ -26,6 +26,11 @@ func withinMemory(argv []string) []string {
 	return append([]string{"/bin/sh", "-c", script, "git"}, argv...)
 }
 
+// killedAtOnce lets a cancelled context kill the group of cmd, which ownGroup made.
+func killedAtOnce(cmd *exec.Cmd) {
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
+}
+
 // killGroup kills the processes of cmd's group that SIGTERM did not end.
 func killGroup(cmd *exec.Cmd) {
 	if cmd.Process != nil {

@@ -11,6 +11,9 @@ func ownGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: syscall.CREATE_NEW_PROCESS_GROUP}
 }
 
+// killedAtOnce does nothing: a cancelled context kills cmd.
+func killedAtOnce(*exec.Cmd) {}
+
 // killGroup does nothing: os/exec killed the process when its context ended.
 func killGroup(*exec.Cmd) {}
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path"
 	"path/filepath"
@@ -49,7 +50,7 @@ func oddOpened(ctx context.Context, dir string, alone bool) *heldUp {
 		return nil
 	}
 	defer root.Close()
-	c := filesCheck{root: root, alone: alone}
+	c := filesCheck{root: root, alone: alone, most: checkFiles}
 	for _, name := range alwaysRead {
 		if c.visit(ctx, name); c.found != nil {
 			break
@@ -58,10 +59,23 @@ func oddOpened(ctx context.Context, dir string, alone bool) *heldUp {
 	return c.found
 }
 
+// oddAnywhere finds a file below dir that git cannot read, or returns nil.
+func oddAnywhere(ctx context.Context, dir string) *heldUp {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	c := filesCheck{root: root, most: math.MaxInt}
+	c.visit(ctx, ".")
+	return c.found
+}
+
 // filesCheck is one CheckFiles.
 type filesCheck struct {
 	root  *os.Root
 	alone bool
+	most  int // how many files it visits
 	seen  int
 	found *heldUp
 }
@@ -74,7 +88,7 @@ func (c *filesCheck) visit(ctx context.Context, name string) {
 		return
 	}
 	_ = fs.WalkDir(c.root.FS(), name, func(at string, entry fs.DirEntry, err error) error {
-		if c.seen++; ctx.Err() != nil || c.seen > checkFiles {
+		if c.seen++; ctx.Err() != nil || c.seen > c.most {
 			return fs.SkipAll
 		}
 		if err != nil || entry.IsDir() && !isFile(at) || entry.Type().IsRegular() && c.limit(at) == noLimit {
@@ -121,9 +135,10 @@ func (c *filesCheck) limit(at string) int64 {
 	switch {
 	case top == "refs" || slices.Contains([]string{"HEAD", "commondir", "gitdir", "locked"}, at):
 		return maxRef
-	case top == "info" || slices.Contains([]string{"config", "config.worktree", "shallow", "objects/info/alternates", "logs/refs/stash"}, at):
+	case top == "info" || top == at && strings.ToUpper(at) == at || // such as FETCH_HEAD and MERGE_MSG
+		slices.Contains([]string{"rebase-merge", "sequencer"}, top) || slices.Contains([]string{"config", "config.worktree", "shallow", "objects/info/alternates", "logs/refs/stash"}, at):
 		return oddSize
-	case at == "packed-refs" || at == "index" || c.alone && !strings.HasSuffix(at, ".pack"):
+	case at == "packed-refs" || at == "index" || top == "logs" || top == "rebase-apply" || strings.HasPrefix(at, "sharedindex.") || c.alone && !strings.HasSuffix(at, ".pack"):
 		return maxPacked
 	}
 	return noLimit

@@ -157,8 +157,18 @@ func readHead(path string) (string, error) {
 		}
 		return "ref: " + target + "\n", nil
 	}
-	content, err := plainfile.ReadFollowed(path, maxConfig)
+	content, err := readNamed(path)
 	return string(content), err
+}
+
+// readNamed reads a file of a git directory of at most maxConfig bytes. The error for
+// another kind of file names it.
+func readNamed(path string) ([]byte, error) {
+	content, err := plainfile.ReadFollowed(path, maxConfig)
+	if errors.Is(err, plainfile.ErrRefused) {
+		err = fmt.Errorf("%s: %w: remove it, or put what it was in its place", plaintext.Quoted(path), err)
+	}
+	return content, err
 }
 
 // Close removes the view's directory. The repository stays as it was.
@@ -183,11 +193,11 @@ type settings struct {
 // settings reads the configuration of the repository at p and of its worktree.
 // git parses our copy from standard input, so that it follows no include.
 func (v *Views) settings(ctx context.Context, p Dirs, submodule bool) (settings, error) {
-	text, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "config"), maxConfig)
+	text, err := readNamed(filepath.Join(p.CommonDir, "config"))
 	if err != nil {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}
-	own, err := plainfile.ReadFollowed(filepath.Join(p.GitDir, "config.worktree"), maxConfig)
+	own, err := readNamed(filepath.Join(p.GitDir, "config.worktree"))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return settings{}, fmt.Errorf("read configuration: %w", err)
 	}

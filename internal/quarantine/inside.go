@@ -72,7 +72,7 @@ func (q *Quarantine) enter(ctx context.Context, s site, write bool) (in *inside,
 		return in, err
 	}
 	self, err := executable()
-	in.prefix = []string{self, sandbox.Command, "--policy", file, "--digest", policy.Digest(), "--"}
+	in.prefix = []string{self, sandbox.Command, "--die-with-parent", "--policy", file, "--digest", policy.Digest(), "--"}
 	return in, err
 }
 

@@ -310,7 +310,7 @@ func (f *refreshing) updateRefs(ctx context.Context, updates string) error {
 		return nil
 	}
 	c := f.in.look("update-ref", "--no-deref", "--stdin")
-	c.Stdin = strings.NewReader(updates)
+	c.Stdin, c.Change = strings.NewReader(updates), true
 	_, err := c.Run(ctx)
 	return f.in.damaged(err)
 }

@@ -26,6 +26,11 @@ var passed = []os.Signal{
 // error.
 func start(p Policy, proxy Proxy, argv []string) error {
 	runtime.LockOSThread() // never unlocked: after an error this process ends
+	if p.dies {
+		if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
+			return fmt.Errorf("end with the process that started this one: %w", err)
+		}
+	}
 	kinds, err := p.checkFiles()
 	if err != nil {
 		return err
@@ -91,7 +96,11 @@ func startBubblewrap(p Policy, kinds map[string]kind, way *link, abi int, progra
 		return fmt.Errorf("open this executable: %w", err)
 	}
 	f := systemFacts(kinds)
-	argv := append([]string{"bwrap"}, bubblewrapArgv(p, f, filter)...)
+	argv := []string{"bwrap"}
+	if p.dies {
+		argv = append(argv, "--die-with-parent")
+	}
+	argv = append(argv, bubblewrapArgv(p, f, filter)...)
 	if way != nil {
 		argv = append(argv, way.args...)
 	}

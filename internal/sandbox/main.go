@@ -98,6 +98,7 @@ func runOuter(args []string, proxy Proxy) error {
 	flags.SetOutput(io.Discard)
 	file := flags.String("policy", "", "")
 	digest := flags.String("digest", "", "")
+	dies := flags.Bool("die-with-parent", false, "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -116,6 +117,7 @@ func runOuter(args []string, proxy Proxy) error {
 			return fmt.Errorf("the policy has a bad network: %w", err)
 		}
 	}
+	p.dies = *dies
 	return start(p, proxy, flags.Args())
 }
 

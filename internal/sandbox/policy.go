@@ -120,6 +120,8 @@ type Policy struct {
 	Env     []string `json:"env,omitempty"`
 	Network Network  `json:"network,omitzero"`
 	Limits  Limits   `json:"limits,omitzero"`
+
+	dies bool // --die-with-parent: the program ends with the process that started the helper
 }
 
 // Digest is the SHA-256 of a policy, in hexadecimal. Each field counts.

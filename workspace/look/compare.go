@@ -335,9 +335,12 @@ func (c *cutter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// copyRegular copies a regular file with its modification time. git compares an
-// index's time with the times of files, to detect a file that changed just when
-// the index was written.
+// maxIndex bounds the size of an index in bytes.
+const maxIndex = 1 << 30
+
+// copyRegular copies a regular file of at most maxIndex bytes with its
+// modification time. git compares an index's time with the times of files, to
+// detect a file that changed just when the index was written.
 func copyRegular(from, to string) error {
 	root, err := os.OpenRoot(filepath.Dir(from))
 	if err != nil {
@@ -349,10 +352,13 @@ func copyRegular(from, to string) error {
 		return fmt.Errorf("copy %s: %w", from, err)
 	}
 	defer in.Close()
+	if info.Size() > maxIndex {
+		return fmt.Errorf("copy %s: it has %d MiB: git cannot read it; remove it: %w", plaintext.Quoted(from), info.Size()>>20, plainfile.ErrRefused)
+	}
 	out, err := os.OpenFile(to, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if err != nil {
 		return err
 	}
-	_, err = io.Copy(out, in)
+	_, err = io.Copy(out, io.LimitReader(in, info.Size()))
 	return errors.Join(err, out.Close(), os.Chtimes(to, info.ModTime(), info.ModTime()))
 }
