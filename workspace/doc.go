@@ -17,7 +17,8 @@
 // .trash-<id> may be removed. <id>.late-<n> holds what a program wrote during
 // that removal. .kept-<id> is a directory that a delete kept, .restoring-<id>
 // one that a restore fills. A worker, which a session asks for, is made the same way in
-// <scope>/.middleman/work of its parent. The scope is the directory tree that
+// <scope>/.middleman/work of its parent, or in the base where that is exposed
+// (CreateRequest.Exposed). The scope is the directory tree that
 // the parent's sessions may work in. In the repository a workspace has a
 // branch, <prefix>/<name> or the one that the user asked for, and a worktree
 // that is locked with a reason that names it. refs/middleman/trash holds what

@@ -36,6 +36,11 @@ func (s *App) merge(ctx context.Context, id string, in api.Merge) (out api.Merge
 	if out.Commits == 0 {
 		return out, nil
 	}
+	leave, err := s.keepStill(ctx, id, out.Checkout)
+	if err != nil {
+		return out, err
+	}
+	defer leave()
 	c, warning, err := s.checkOf(ctx, w)
 	if err != nil {
 		return out, err

@@ -278,7 +278,7 @@ func (b *builder) temporary() error {
 		if err != nil {
 			return err
 		}
-		if shared != "" && b.tooMuch(shared) == "" {
+		if shared != "" && b.tooMuch(shared) == "" && !slices.ContainsFunc(b.Others, func(other string) bool { return sandbox.Within(other, shared) }) {
 			b.policy.Temp, b.temp = shared, "shared with the host: "+shared
 			return nil
 		}

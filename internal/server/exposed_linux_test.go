@@ -91,3 +91,29 @@ func TestNoWorktreeInASandbox(t *testing.T) {
 		t.Errorf("%d %s", a.status, a.body)
 	}
 }
+
+// git writes no merged files where a sandboxed program could replace directories meanwhile.
+func TestMergeIntoSandbox(t *testing.T) {
+	if sandbox.Probe().Bubblewrap == "" {
+		t.Skip(sandbox.Probe().NoBubblewrap)
+	}
+	p := newPlace(t)
+	r := p.serve(t)
+	w := r.workspace("w", nil)
+	write(t, filepath.Join(w.Root, "new"), "new\n")
+	git(t, w.Root, "add", ".")
+	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-qm", "more")
+	here := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Directory: p.repository, Mode: workspace.ModeInPlace}).Workspace
+	s := get[api.Session](r, "POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"cat"}})
+	a := r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "sandbox of session agent") {
+		t.Errorf("%+v", problem)
+	}
+	if _, err := os.Lstat(filepath.Join(p.repository, "new")); err == nil {
+		t.Error("files were written")
+	}
+	r.call("DELETE", "/sessions/"+s.ID, nil)
+	if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{}); merged.Checkout != p.repository {
+		t.Errorf("%+v", merged)
+	}
+}

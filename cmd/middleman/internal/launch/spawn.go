@@ -27,9 +27,10 @@ func (c commands) spawnCommand() *cobra.Command {
 		Short: "Start a worker of a session, from inside it",
 		Long: `Start a worker of the session that this command runs in.
 
-With isolation worktree the worker has a worktree of its own, within the scope
-of the session, on a branch that begins at the session's HEAD. Uncommitted
-changes are not in it. With isolation shared it works in the same directory.
+With isolation worktree the worker has a worktree of its own, on a branch that
+begins at the session's HEAD. It is within the scope of the session, or in the
+data directory once a sandboxed session was started there. Uncommitted changes
+are not in it. With isolation shared it works in the same directory.
 Of the environment it gets the allow-list, as with --clean-env, and --env.
 Without -d its output is printed as it comes, and its exit code is returned; inside
 a sandbox that needs -d. A worker's sandbox is never weaker than that of the session.
