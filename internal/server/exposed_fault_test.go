@@ -47,7 +47,8 @@ func startSwapper(t *testing.T, r *running, w api.Workspace) *swapper {
 	return s
 }
 
-// swap tells it to replace the directories that match, and returns those that it has.
+// swap tells it to replace the directories that match a pattern, the first in which it can
+// replace any, and returns these.
 func (s *swapper) swap(patterns ...string) (swapped []string) {
 	s.t.Helper()
 	for _, pattern := range patterns {
@@ -67,13 +68,17 @@ func (s *swapper) swap(patterns ...string) (swapped []string) {
 				swapped = append(swapped, dir)
 			}
 		}
+		if len(swapped) > 0 {
+			break
+		}
 	}
 	return swapped
 }
 
 // during calls do, stops it at a place, and swaps what is there by then.
-func (s *swapper) during(plan *fault.Plan, place string, do func(), patterns ...string) (swapped []string) {
-	s.t.Helper()
+func (s *swapper) during(t *testing.T, plan *fault.Plan, place string, do func(), patterns ...string) {
+	t.Helper()
+	s.t = t
 	if err := plan.Set(place, fault.Hold, 0, 1); err != nil {
 		s.t.Fatal(err)
 	}
@@ -88,7 +93,7 @@ func (s *swapper) during(plan *fault.Plan, place string, do func(), patterns ...
 			s.t.Fatal(err)
 		}
 	}
-	swapped = s.swap(patterns...)
+	t.Logf("at %s swapped %q", place, s.swap(patterns...))
 	if err := plan.Release(place); err != nil {
 		s.t.Fatal(err)
 	}
@@ -96,7 +101,6 @@ func (s *swapper) during(plan *fault.Plan, place string, do func(), patterns ...
 	if err := plan.Heal(place); err != nil {
 		s.t.Fatal(err)
 	}
-	return swapped
 }
 
 // unharmed fails if git or the server followed a link of the program, or if the workspace
@@ -145,7 +149,7 @@ func TestFaultSandboxSwapsWorker(t *testing.T) {
 			t.Run(place, func(t *testing.T) {
 				name := "w" + strings.NewReplacer("/", "-").Replace(place)
 				var made api.Spawned
-				s.during(plan, place, func() {
+				s.during(t, plan, place, func() {
 					made = get[api.Spawned](r, "POST", "/sessions/"+s.session.ID+"/workers", api.NewWorker{Name: name, Session: api.NewSession{Command: []string{"cat"}}})
 				}, filepath.Join(parent.Root, ".middleman/work/*"), filepath.Join(parent.Root, ".middleman"), filepath.Join(p.dirs.Workspaces(), "*/w*"), filepath.Join(p.dirs.Workspaces(), "*"))
 				s.unharmed(made.Workspace)
@@ -181,7 +185,7 @@ func TestFaultSandboxSwapsRestored(t *testing.T) {
 			t.Run(place, func(t *testing.T) {
 				id := ids[place]
 				var back api.Restored
-				s.during(plan, place, func() { back = get[api.Restored](r, "POST", "/workspaces/"+id+"/restore", nil) },
+				s.during(t, plan, place, func() { back = get[api.Restored](r, "POST", "/workspaces/"+id+"/restore", nil) },
 					filepath.Join(parent.Root, ".middleman/work/*"), filepath.Join(parent.Root, ".middleman/work/.r*"), filepath.Join(parent.Root, ".middleman"),
 					filepath.Join(p.dirs.Workspaces(), id), filepath.Join(p.dirs.Workspaces(), ".r*"))
 				s.unharmed(back.Workspace)
