@@ -36,7 +36,8 @@ func TestOddGitFiles(t *testing.T) {
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			for m, kind := range []string{"a FIFO", "a link to a FIFO", "a link to a device", "nine gigabytes", "a directory", "a loop"} {
-				if m > 0 && (n+m)%8 > 0 && os.Getenv("MIDDLEMAN_LONG") == "" {
+				// Each place is a FIFO; the other kinds take time, and some read gigabytes.
+				if m > 0 && ((n+m)%8 > 0 || kind == "nine gigabytes") && os.Getenv("MIDDLEMAN_LONG") == "" {
 					continue
 				}
 				testOddGitFile(t, place, kind)
