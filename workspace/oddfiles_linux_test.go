@@ -33,11 +33,14 @@ var oddKinds = map[string]string{
 // soon. It does its work, or names the file.
 func TestOddGitFiles(t *testing.T) {
 	for n, place := range oddPlaces {
+		if n%3 > 0 && os.Getenv("MIDDLEMAN_LONG") == "" {
+			continue // all of them are tried in a sandbox's directory, see package quarantine
+		}
 		t.Run(place, func(t *testing.T) {
 			t.Parallel()
 			for m, kind := range []string{"a FIFO", "a link to a FIFO", "a link to a device", "nine gigabytes", "a directory", "a loop"} {
 				// Each place is a FIFO; the other kinds take time, and some read gigabytes.
-				if m > 0 && ((n+m)%8 > 0 || kind == "nine gigabytes") && os.Getenv("MIDDLEMAN_LONG") == "" {
+				if m > 0 && ((n/3+m)%4 > 0 || kind == "nine gigabytes") && os.Getenv("MIDDLEMAN_LONG") == "" {
 					continue
 				}
 				testOddGitFile(t, place, kind)
@@ -79,7 +82,7 @@ func testOddGitFile(t *testing.T, place, kind string) {
 			t.Errorf("%s is %s: %s says %v", place, kind, what, err)
 		}
 	}
-	const soon = 4 * time.Second // a second until git is looked after, and what a busy machine needs
+	const soon = 30 * time.Second // a second until git is looked after, and what a starved machine needs; a git that hangs has two minutes
 	check("inspect", soon, func() error { _, err := m.Inspect(ctx, w); return err })
 	check("status", soon, func() error {
 		s, err := m.Status(ctx, w)

@@ -14,8 +14,9 @@ import (
 )
 
 // soon is how long an import may take that finds a file which git cannot read: a second
-// until it is looked for, and what a busy machine needs.
-const soon = 4 * time.Second
+// until it is looked for, and what a starved machine needs. A git that hangs has two
+// minutes.
+const soon = 30 * time.Second
 
 // oddPlaces are files of a private directory that git reads, in C, that of the
 // repository, and in G, that of the checkout. For those that are missing from a private
