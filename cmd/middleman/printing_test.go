@@ -21,6 +21,7 @@ var asItIs = map[string]string{
 	"internal/cli/help.go setHelp":                   "help texts, which are ours, as wide as the terminal",
 	"internal/cli/problem.go printError":             "the printer of JSON",
 	"internal/early/early.go init":                   "prints the version, which is ours",
+	"internal/admin/serve.go runServe":               "asks who reads what it prints",
 	"internal/admin/completion.go completionCommand": "a script for a shell, byte for byte",
 	"internal/admin/man.go showMan":                  "man has the terminal",
 	"internal/workspaces/list.go tellHidden":         "asks whether it is a terminal",

@@ -371,7 +371,7 @@ func (s *App) exposedBy(ctx context.Context, dir string) (string, error) {
 	if err != nil || row == nil {
 		return "", err
 	}
-	return fmt.Sprintf("the program in the sandbox of session %s can replace directories there", row.Name), nil
+	return fmt.Sprintf("the program in the sandbox of session %s/%s can replace directories there", s.workspaceName(ctx, row.WorkspaceID), row.Name), nil
 }
 
 // openTo returns a sandboxed session that has not ended and may write to a directory that
@@ -408,8 +408,9 @@ func (s *App) keepStill(ctx context.Context, id, checkout string) (leave func(),
 	s.placing.begin(key, checkout)
 	row, err := s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
 	if err == nil && row != nil {
+		target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
 		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of session %s can replace directories there while git writes: stop it first (`middleman stop %s`)",
-			checkout, row.Name, row.Name)
+			checkout, target, target)
 	}
 	if err != nil {
 		leave()

@@ -82,6 +82,7 @@ func TestNoWorktreeInASandbox(t *testing.T) {
 			here = w.ID
 		}
 	}
+	root("here") // it is made
 	get[api.Session](r, "POST", "/workspaces/"+here+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"cat"}})
 	make("after", "", workspace.ModeWorktree)
 	if at := root("after"); filepath.Dir(filepath.Dir(at)) != p.dirs.Workspaces() {
@@ -104,9 +105,10 @@ func TestMergeIntoSandbox(t *testing.T) {
 	git(t, w.Root, "add", ".")
 	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-qm", "more")
 	here := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Directory: p.repository, Mode: workspace.ModeInPlace}).Workspace
+	get[api.Workspace](r, "GET", "/workspaces/"+here.ID+"?wait=60s", nil)
 	s := get[api.Session](r, "POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"cat"}})
 	a := r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
-	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "sandbox of session agent") {
+	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "sandbox of session here/agent") {
 		t.Errorf("%+v", problem)
 	}
 	if _, err := os.Lstat(filepath.Join(p.repository, "new")); err == nil {
