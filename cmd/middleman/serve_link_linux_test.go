@@ -11,6 +11,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/testenv"
 )
 
 // serve prints a login link only where this user alone reads what it prints, or
@@ -41,6 +43,7 @@ func TestServePrintsItsLinkInPrivate(t *testing.T) {
 		{"a file that the group reads", logFile(0o640), "", nil, false},
 		{"a file that others read, asked for", logFile(0o644), "", []string{"--print-link"}, true},
 		{"a FIFO that others read", fifoPair, "", nil, false},
+		{"a file of another user's alone", foreignFile, "", nil, false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			said := o.serveOnce(t, tt.out, strings.Fields(tt.env), tt.args...)
@@ -111,6 +114,18 @@ func logFile(mode os.FileMode) func(*testing.T) (theirs, ours *os.File) {
 		ours, openErr := os.Open(path)
 		return closing(t, theirs, ours, errors.Join(err, os.Chmod(path, mode), openErr))
 	}
+}
+
+// foreignFile needs root.
+func foreignFile(t *testing.T) (theirs, ours *os.File) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a file away")
+	}
+	theirs, ours = logFile(0o600)(t)
+	if err := theirs.Chown(testenv.Stranger+1, testenv.Stranger+1); err != nil {
+		t.Fatal(err)
+	}
+	return theirs, ours
 }
 
 func fifoPair(t *testing.T) (theirs, ours *os.File) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"time"
 
 	"middleman/internal/api"
@@ -124,4 +125,22 @@ func (s *App) resumeRestore(ctx context.Context, row workspace.Workspace) {
 	if _, err := s.finishRestore(ctx, row, row.Name, time.Now()); err != nil {
 		s.Log.Warn("finish a restore", "workspace", row.Name, "error", err)
 	}
+}
+
+// restoredApart returns the row of a workspace that is about to be restored: with another
+// place if a sandboxed program could replace directories at the one that it had, and then
+// note says so. The caller calls s.placing.end.
+func (s *App) restoredApart(ctx context.Context, row workspace.Workspace) (_ workspace.Workspace, note []string, err error) {
+	if row.Root == "" || row.Mode == workspace.ModeInPlace {
+		return row, nil, nil
+	}
+	why, err := s.takePlace(ctx, row.ID, filepath.Dir(row.Root))
+	if err != nil || why == "" {
+		return row, nil, err
+	}
+	apart, err := s.Workspaces.Apart(row)
+	if err == nil && apart.Root != row.Root {
+		note = []string{fmt.Sprintf("its directory is %s now, because where it was %s", apart.Root, why)}
+	}
+	return apart, note, err
 }

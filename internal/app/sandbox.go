@@ -374,24 +374,32 @@ func (s *App) exposedBy(ctx context.Context, dir string) (string, error) {
 	return fmt.Sprintf("the program in the sandbox of session %s/%s can replace directories there", s.workspaceName(ctx, row.WorkspaceID), row.Name), nil
 }
 
-// openTo returns a sandboxed session that has not ended and may write to a directory that
-// matches, nil for none.
+// openTo returns a sandboxed session whose program, or what that has left, may write to a
+// directory that matches, nil for none. Under Landlock what a program has left cannot be
+// found, so an ended session counts too.
 func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*store.Session, error) {
 	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
 	if err != nil {
 		return nil, err
 	}
 	for _, row := range rows {
-		if row.Sandbox == nil || row.State.Ended() {
+		if row.Sandbox == nil {
 			continue
 		}
+		open := append(slices.Clone(row.Sandbox.Writable), row.Sandbox.Temp)
 		policy, err := s.maker().Read(row.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if slices.ContainsFunc(append(policy.Writable, policy.Temp), match) {
-			return &row, nil
+		if !slices.ContainsFunc(append(append(open, policy.Writable...), policy.Temp), match) {
+			continue
 		}
+		if row.State.Ended() && row.Sandbox.Method != sandbox.Landlock {
+			if _, quiet := s.left(ctx, row); quiet {
+				continue
+			}
+		}
+		return &row, nil
 	}
 	return nil, nil
 }
@@ -406,17 +414,51 @@ func (s *App) keepStill(ctx context.Context, id, checkout string) (leave func(),
 	key := merging + id
 	leave = func() { s.placing.end(key) }
 	s.placing.begin(key, checkout)
-	row, err := s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
+	err = s.unknownLeft(ctx, checkout)
+	var row *store.Session
+	if err == nil {
+		row, err = s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
+	}
 	if err == nil && row != nil {
 		target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
-		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of session %s can replace directories there while git writes: stop it first (`middleman stop %s`)",
-			checkout, target, target)
+		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of session %s can replace directories there while git writes: %s", checkout, target, stillOpen(row, target))
 	}
 	if err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
+}
+
+// unknownLeft refuses a merge into a workspace in which sandboxed programs ran where there
+// is only Landlock: what these have left cannot be found, also when their sessions, or
+// a check that ran like them, are not recorded any more.
+func (s *App) unknownLeft(ctx context.Context, checkout string) error {
+	if s.Support().Bubblewrap != "" {
+		return nil
+	}
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		if w.Root != "" && s.hasQuarantine(w) && sandbox.Within(checkout, canonical(w.Root)) {
+			return Refusef(api.CodeBusy, "%s would get the merged files, and what the sandboxed programs of workspace %s have left under Landlock cannot be found: it could replace directories there while git writes; merge with git, once nothing of it runs",
+				checkout, s.label(ctx, w))
+		}
+	}
+	return nil
+}
+
+// stillOpen says what to do about a session of openTo.
+func stillOpen(row *store.Session, target string) string {
+	switch {
+	case !row.State.Ended():
+		return fmt.Sprintf("stop it first (`middleman stop %s`)", target)
+	case row.Sandbox.Method == sandbox.Landlock:
+		return "it has ended, and what it has left under Landlock cannot be found: merge with git, once nothing of it runs"
+	}
+	return fmt.Sprintf("what it has left still runs: stop that first (`middleman stop %s`)", target)
 }
 
 // canonical returns a path without links, or as it is if there is nothing.
@@ -444,22 +486,4 @@ func (s *App) others(ctx context.Context, w workspace.Workspace) (roots []string
 		}
 	}
 	return roots, err
-}
-
-// restoredApart returns the row of a workspace that is about to be restored: with another
-// place if a sandboxed program could replace directories at the one that it had, and then
-// note says so. The caller calls s.placing.end.
-func (s *App) restoredApart(ctx context.Context, row workspace.Workspace) (_ workspace.Workspace, note []string, err error) {
-	if row.Root == "" || row.Mode == workspace.ModeInPlace {
-		return row, nil, nil
-	}
-	why, err := s.takePlace(ctx, row.ID, filepath.Dir(row.Root))
-	if err != nil || why == "" {
-		return row, nil, err
-	}
-	apart, err := s.Workspaces.Apart(row)
-	if err == nil && apart.Root != row.Root {
-		note = []string{fmt.Sprintf("its directory is %s now, because where it was %s", apart.Root, why)}
-	}
-	return apart, note, err
 }

@@ -115,7 +115,23 @@ func TestMergeIntoSandbox(t *testing.T) {
 		t.Error("files were written")
 	}
 	r.call("DELETE", "/sessions/"+s.ID, nil)
+	// What outlives its program counts as well.
+	s = get[api.Session](r, "POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "left", Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", "trap '' HUP; sleep 1000 & exit 0"}})
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
+	a = r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "what it has left still runs: stop that first (`middleman stop here/left`)") {
+		t.Errorf("%+v", problem)
+	}
+	r.call("DELETE", "/sessions/"+s.ID, nil)
 	if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{}); merged.Checkout != p.repository {
 		t.Errorf("%+v", merged)
+	}
+	// Where there is only Landlock nobody knows what is left.
+	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "--allow-empty", "-m", "last")
+	r.stop()
+	r = p.serve(t, func(o *server.Options) { o.Support = lacking(sandbox.Bubblewrap) })
+	a = r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "the sandboxed programs of workspace here have left under Landlock cannot be found") {
+		t.Errorf("%+v", problem)
 	}
 }

@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/private"
 	"middleman/internal/sandbox"
 	"middleman/internal/sandbox/escapes"
-	"middleman/internal/scratch"
 )
 
 // tried is a sandbox that doctor tried to break.
@@ -119,10 +119,7 @@ func outcome(r escapes.Result) (state, detail string) {
 // tryToEscape makes the attempts in a sandbox that hides what those of sessions
 // hide. Nothing is left of them.
 func (c commands) tryToEscape(ctx context.Context, level sandbox.Level, method sandbox.Method) (results []escapes.Result, err error) {
-	if scratch.Check() != nil { // which checkPrivate tells
-		return nil, errors.New("the directory for temporary files is not safe")
-	}
-	dir, err := os.MkdirTemp("", "middleman-doctor-*") // where sandboxes can be given everything: not in a hidden directory
+	dir, err := placeForAttempts()
 	if err != nil {
 		return nil, err
 	}
@@ -139,4 +136,21 @@ func (c commands) tryToEscape(ctx context.Context, level sandbox.Level, method s
 		return nil, err
 	}
 	return escapes.Try(ctx, dir, level, method, hidden...)
+}
+
+// placeForAttempts makes a directory where attempts can be given files: one that is not
+// hidden from sandboxes, as ours are, and that the program of no other sandbox can
+// change, as it can change /tmp under Landlock.
+func placeForAttempts() (string, error) {
+	parent, err := os.UserCacheDir()
+	if err == nil {
+		err = os.MkdirAll(parent, 0o700)
+	}
+	if err == nil {
+		err = private.Trusted(parent)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find a directory for the attempts: %w", err)
+	}
+	return os.MkdirTemp(parent, "middleman-doctor-*")
 }

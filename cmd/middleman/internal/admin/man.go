@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/build"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/manual"
+	"middleman/internal/config"
 	"middleman/internal/scratch"
 )
 
@@ -103,13 +104,16 @@ func (c commands) showMan(cmd *cobra.Command, name string) error {
 	if err != nil {
 		return fmt.Errorf("man is not installed: use `%s`", strings.TrimSpace("middleman help "+strings.TrimPrefix(page.Title, "middleman ")))
 	}
+	if dirs, err := config.FindDirs(); err == nil && dirs.Check() == nil {
+		scratch.Use(dirs.Scratch()) // else in TMPDIR: man needs no directories of ours
+	}
 	dir, err := scratch.Make("man")
 	if err != nil {
 		return err
 	}
 	defer dir.Close()
 	file := filepath.Join(dir.Path, fileName(page))
-	if err := os.WriteFile(file, source(page), 0o600); err != nil {
+	if err := writeNew(file, source(page)); err != nil {
 		return err
 	}
 	show := exec.CommandContext(cmd.Context(), man, file)
@@ -118,6 +122,16 @@ func (c commands) showMan(cmd *cobra.Command, name string) error {
 		return errors.Join(cmd.Context().Err(), fmt.Errorf("man %s: %w", file, err))
 	}
 	return nil
+}
+
+// writeNew writes a file that must not exist.
+func writeNew(path string, text []byte) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	return errors.Join(err, f.Close())
 }
 
 func find(pages []manual.Page, name string) (manual.Page, bool) {

@@ -2,11 +2,21 @@
 
 package admin
 
-import "io/fs"
+import (
+	"io/fs"
+	"os"
+	"syscall"
+)
 
-// closedPipe reports whether others cannot open the pipe by a name. A pipe without
-// a name has the group's permissions on some systems.
-func closedPipe(info fs.FileInfo) bool { return info.Mode().Perm()&0o007 == 0 }
+// closedPipe reports whether others can neither open the pipe nor have made it.
+func closedPipe(info fs.FileInfo) bool { return info.Mode().Perm()&0o007 == 0 && isOurs(info) }
 
 // closedFile reports whether others can neither read nor write the file.
-func closedFile(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 }
+func closedFile(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 && isOurs(info) }
+
+// isOurs reports whether the file belongs to this user or root: what another one has
+// opened, as with `su` or `sudo -u`, that one reads.
+func isOurs(info fs.FileInfo) bool {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	return ok && (int(stat.Uid) == os.Geteuid() || stat.Uid == 0)
+}
