@@ -135,14 +135,20 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
 	err = c.health(ctx)
-	if errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) {
-		err = c.health(ctx) // the server was about to end; by now it has, or another runs
+	if wasEnding(err) {
+		err = c.health(ctx) // by now it has ended, or another runs
 	}
 	if err != nil {
 		c.Close()
 		return nil, err
 	}
 	return c, nil
+}
+
+// wasEnding reports whether err is typical of a server that has ended since the
+// connection to it was made: before it read the request, or after.
+func wasEnding(err error) bool {
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
 }
 
 // Open returns a client of the server that started last, without asking whether it

@@ -167,3 +167,28 @@ func TestNamesThatAreNoSegment(t *testing.T) {
 		}
 	}
 }
+
+// A server that ends after it was connected to, and before it reads, is asked once more:
+// by then it is gone.
+func TestServerThatIsAboutToEnd(t *testing.T) {
+	socket := filepath.Join(testenv.ShortDir(t), "s")
+	c := over(func(context.Context, string, string) (net.Conn, error) {
+		l, err := net.Listen("unix", socket)
+		if err != nil {
+			return nil, err
+		}
+		conn, err := net.Dial("unix", socket)
+		if err != nil {
+			return nil, err
+		}
+		served, err := l.Accept()
+		if err != nil {
+			return nil, err
+		}
+		return conn, errors.Join(served.Close(), l.Close())
+	})
+	defer c.Close()
+	if err := c.health(t.Context()); err == nil || !wasEnding(err) {
+		t.Errorf("%v is not known as the error of a server that has ended", err)
+	}
+}
