@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -144,13 +145,15 @@ func (c commands) tryToEscape(ctx context.Context, level sandbox.Level, method s
 func placeForAttempts() (string, error) {
 	parent, err := os.UserCacheDir()
 	if err == nil {
-		err = os.MkdirAll(parent, 0o700)
-	}
-	if err == nil {
 		err = private.Trusted(parent)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		if parent, err = os.UserHomeDir(); err == nil {
+			err = private.Trusted(parent)
+		}
 	}
 	if err != nil {
 		return "", fmt.Errorf("find a directory for the attempts: %w", err)
 	}
-	return os.MkdirTemp(parent, "middleman-doctor-*")
+	return os.MkdirTemp(parent, ".middleman-doctor-*")
 }
