@@ -88,7 +88,7 @@ type CreateRequest struct {
 	// replace the directories in dir, "" if none can. git, which is not confined,
 	// must not write there: it would follow a link that the program put in its way.
 	// Begin calls it before it makes anything in dir. nil means that none can.
-	Exposed func(ctx context.Context, dir string) (why string, err error)
+	Exposed func(ctx context.Context, dir string) (why string, err error) `json:"-"`
 	// Taken are directories that a new worktree must not get: those of recorded
 	// workspaces, which may be away while they are deleted.
 	Taken []string
