@@ -18,13 +18,6 @@ import (
 	"middleman/internal/testenv"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // pair is the two ends of a connection.
 func pair(t *testing.T) (server *ipc.Conn, client net.Conn, l *ipc.Listener) {
 	t.Helper()

@@ -18,13 +18,6 @@ import (
 	"middleman/internal/testenv"
 )
 
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // connected returns two ends of a Unix socket.
 func connected(t *testing.T) (a, b *net.UnixConn) {
 	t.Helper()
