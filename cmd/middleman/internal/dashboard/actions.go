@@ -206,7 +206,10 @@ func (d *dashboard) restore() tea.Cmd {
 // search is the line in which the user types a filter.
 type search struct{ entry }
 
-func (s *search) paste(_ *dashboard, text string) { s.insert(text) }
+func (s *search) paste(d *dashboard, text string) {
+	d.note = s.insert(text)
+	d.setFilter(s.text())
+}
 
 func (s *search) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
@@ -232,8 +235,12 @@ func (s *search) press(d *dashboard, k tea.KeyPressMsg) tea.Cmd {
 func (s *search) draw(d *dashboard) ([]string, *tea.Cursor) {
 	lines := d.draw()
 	text, at := s.entry.draw(d.cols - 1)
-	lines[len(lines)-1] = viewer.Fit("/"+text, d.cols)
-	return lines, tea.NewCursor(1+at, len(lines)-1)
+	last := len(lines) - 1
+	if said := d.said(); said != "" && last > 0 {
+		lines[last-1] = viewer.Fit(said, d.cols)
+	}
+	lines[last] = viewer.Fit("/"+text, d.cols)
+	return lines, tea.NewCursor(1+at, last)
 }
 
 // searchOutput looks for text in what the sessions have printed, and then shows
