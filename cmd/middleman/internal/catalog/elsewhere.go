@@ -14,33 +14,55 @@ import (
 	"middleman/internal/store"
 )
 
-// Elsewhere lists what the remote runtimes have, as the server tells it. It says on
-// c.Errs which runtimes have not answered, and how old their lists are. It starts no
-// server: where none runs it says which runtimes are not listed.
-func Elsewhere(ctx context.Context, c *cli.CLI) (List, error) {
-	var list List
-	ask := func(ctx context.Context, server *client.Client) (err error) {
-		list, err = OfRuntimes(ctx, server)
-		return err
+// Elsewhere asks the server for what the remote runtimes have, and returns at once.
+// The function that it returns waits for the answer. That says on c.Errs which
+// runtimes have not answered, and how old their lists are. No server is started:
+// where none runs it says which runtimes are not listed.
+func Elsewhere(ctx context.Context, c *cli.CLI) (wait func() (List, error)) {
+	type answer struct {
+		list List
+		err  error
 	}
-	err := atOnce(ctx, c, elsewhereTimeout, ask)
-	if err != nil {
-		var server *client.Client
-		if server, err = client.Connect(ctx, c.Dirs); err == nil {
-			err = ask(ctx, server)
-			server.Close()
+	answered := make(chan answer, 1)
+	go func() {
+		list, err := askElsewhere(ctx, c)
+		answered <- answer{list, err}
+	}()
+	return func() (List, error) {
+		a := <-answered
+		if a.err != nil {
+			return List{}, elsewhereUnknown(ctx, c, a.err)
 		}
-	}
-	if err == nil {
-		for _, r := range list.Runtimes {
+		for _, r := range a.list.Runtimes {
 			if !r.Current {
 				fmt.Fprintln(c.Errs, "middleman:", Absent(r))
 			}
 		}
+		return a.list, nil
+	}
+}
+
+func askElsewhere(ctx context.Context, c *cli.CLI) (list List, err error) {
+	ask := func(ctx context.Context, server *client.Client) (err error) {
+		list, err = OfRuntimes(ctx, server)
+		return err
+	}
+	if atOnce(ctx, c, elsewhereTimeout, ask) == nil {
 		return list, nil
 	}
+	server, err := client.Connect(ctx, c.Dirs)
+	if err != nil {
+		return List{}, err
+	}
+	defer server.Close()
+	return list, ask(ctx, server)
+}
+
+// elsewhereUnknown says which runtimes are not listed because of err. What it
+// returns is not said yet: it is nil if no server runs.
+func elsewhereUnknown(ctx context.Context, c *cli.CLI, err error) error {
 	if ctx.Err() != nil {
-		return List{}, ctx.Err()
+		return ctx.Err()
 	}
 	names, unread := runtimeNames(ctx, c)
 	if len(names) > 0 {
@@ -49,7 +71,7 @@ func Elsewhere(ctx context.Context, c *cli.CLI) (List, error) {
 	if errors.Is(err, client.ErrNoServer) {
 		err = nil
 	}
-	return List{}, errors.Join(err, unread)
+	return errors.Join(err, unread)
 }
 
 // runtimeNames reads the names of the runtimes from the database.

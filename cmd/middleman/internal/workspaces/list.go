@@ -64,6 +64,17 @@ terminal what is wrong with a workspace ("problem") follows the list.`,
 }
 
 func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
+	if fresh && !sessions { // only a server inspects workspaces
+		server, err := c.Server(ctx)
+		if err != nil {
+			return err
+		}
+		server.Close()
+	}
+	elsewhere := func() (catalog.List, error) { return catalog.List{}, nil }
+	if c.Runtime == "" {
+		elsewhere = catalog.Elsewhere(ctx, c.CLI)
+	}
 	list, err := c.readStatusCatalog(ctx, sessions, fresh)
 	if err != nil {
 		return err
@@ -74,13 +85,11 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 			return err
 		}
 	}
-	if c.Runtime == "" {
-		elsewhere, err := catalog.Elsewhere(ctx, c.CLI)
-		if err != nil {
-			fmt.Fprintf(c.Errs, "middleman: what is on other machines: %v\n", err)
-		}
-		list = list.Join(elsewhere)
+	remote, err := elsewhere()
+	if err != nil {
+		fmt.Fprintf(c.Errs, "middleman: what is on other machines: %v\n", err)
 	}
+	list = list.Join(remote)
 	shown := list
 	if !all {
 		shown = live(list)

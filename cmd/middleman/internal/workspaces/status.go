@@ -35,11 +35,6 @@ func (c commands) readStatuses(ctx context.Context, fresh bool) (catalog.List, e
 	if !fresh {
 		return catalog.ReadStatus(ctx, c.CLI)
 	}
-	server, err := c.Server(ctx) // only a server inspects workspaces
-	if err != nil {
-		return catalog.List{}, err
-	}
-	server.Close()
 	return catalog.ReadBy(ctx, c.CLI, func(server *client.Client, ctx context.Context) ([]api.Workspace, error) {
 		return server.WorkspacesStatus(ctx, true)
 	})
