@@ -17,6 +17,7 @@ import (
 	"middleman/internal/bundle"
 	"middleman/internal/contain"
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -89,6 +90,7 @@ var known = []struct {
 	{workspace.ErrOccupied, api.CodeOccupied},
 	{workspace.ErrReplaced, api.CodeReplaced},
 	{git.ErrHeldUp, api.CodeHeldUp},
+	{plainfile.ErrRefused, api.CodeUnreadable},
 	{workspace.ErrUnknown, api.CodeUnknownLoss},
 	{workspace.ErrMissing, api.CodeMissing}, // after ErrUnknown: some errors are both
 	{terminal.ErrNotFound, api.CodeNotFound},

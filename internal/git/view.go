@@ -136,7 +136,7 @@ func ownGitDir(own, gitDir string) error {
 		switch {
 		case name == "index", strings.HasPrefix(name, "sharedindex."):
 			if !entry.Type().IsRegular() {
-				return fmt.Errorf("%s: not a regular file", filepath.Join(gitDir, name))
+				return refused(filepath.Join(gitDir, name), fmt.Errorf("it is %s: %w", plainfile.Kind(entry.Type()), plainfile.ErrRefused))
 			}
 		case name != "refs" && name != "info" && name != "reftable":
 			continue
@@ -153,7 +153,7 @@ func ownGitDir(own, gitDir string) error {
 func readHead(path string) (string, error) {
 	if target, err := os.Readlink(path); err == nil {
 		if !strings.HasPrefix(target, "refs/") {
-			return "", fmt.Errorf("%s is a link to %s", path, plaintext.Quoted(target))
+			return "", refused(path, fmt.Errorf("it is a link to %s: %w", plaintext.Quoted(target), plainfile.ErrRefused))
 		}
 		return "ref: " + target + "\n", nil
 	}
@@ -166,9 +166,14 @@ func readHead(path string) (string, error) {
 func readNamed(path string) ([]byte, error) {
 	content, err := plainfile.ReadFollowed(path, maxConfig)
 	if errors.Is(err, plainfile.ErrRefused) {
-		err = fmt.Errorf("%s: %w: remove it, or put what it was in its place", plaintext.Quoted(path), err)
+		err = refused(path, err)
 	}
 	return content, err
+}
+
+// refused adds to a plainfile.ErrRefused which file of a git directory it is about.
+func refused(path string, err error) error {
+	return fmt.Errorf("%s: %w: remove it, or put what it was in its place", plaintext.Quoted(path), err)
 }
 
 // Close removes the view's directory. The repository stays as it was.
