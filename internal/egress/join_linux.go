@@ -20,7 +20,7 @@ var errEnded = errors.New("the proxy has ended")
 
 // joinProxy connects the sandbox that this process is in with its proxy: it passes the
 // network namespace to the proxy and waits until that serves. It sets the variables
-// that name the proxies in this process's environment. The descriptor is proxyLink.Socket;
+// that name the proxies in this process's environment. The descriptor is proxyLink.socket;
 // joinProxy closes it. The caller executes the program afterwards.
 func joinProxy(socket int) error {
 	if err := handOver(socket); err != nil {

@@ -244,7 +244,7 @@ func TestJoinWithoutProxy(t *testing.T) {
 		t.Fatal(err)
 	}
 	end.Close()
-	socket, err := unix.FcntlInt(uintptr(l.Socket), unix.F_DUPFD_CLOEXEC, 3) // Join closes it
+	socket, err := unix.FcntlInt(uintptr(l.socket), unix.F_DUPFD_CLOEXEC, 3) // Join closes it
 	l.close()
 	if err != nil {
 		t.Fatal(err)

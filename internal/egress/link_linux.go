@@ -28,11 +28,11 @@ type config struct {
 
 // proxyLink connects a sandbox with its proxy.
 type proxyLink struct {
-	// Args are options of bubblewrap beside --unshare-net. They come after those that
+	// args are options of bubblewrap beside --unshare-net. They come after those that
 	// show the files of the system.
-	Args []string
-	// Socket is the descriptor that Join needs inside.
-	Socket int
+	args []string
+	// socket is the descriptor that Join needs inside.
+	socket int
 
 	// files are the descriptors that bubblewrap gets. They are no os.File, which
 	// would close them when nothing refers to it any more.
@@ -87,19 +87,19 @@ func newLink() (end *os.File, l *proxyLink, err error) {
 		return nil, nil, fmt.Errorf("connect the sandbox with its proxy: %w", err)
 	}
 	end = os.NewFile(uintptr(pair[0]), "proxy's end")
-	l = &proxyLink{Socket: pair[1], files: []int{pair[1]}}
+	l = &proxyLink{socket: pair[1], files: []int{pair[1]}}
 	defer func() {
 		if err != nil {
 			end.Close()
 			l.close()
 		}
 	}()
-	alive, err := unix.FcntlInt(uintptr(l.Socket), unix.F_DUPFD_CLOEXEC, 3)
+	alive, err := unix.FcntlInt(uintptr(l.socket), unix.F_DUPFD_CLOEXEC, 3)
 	if err != nil {
 		return nil, nil, err
 	}
 	l.files = append(l.files, alive)
-	l.Args = []string{"--sync-fd", strconv.Itoa(alive)}
+	l.args = []string{"--sync-fd", strconv.Itoa(alive)}
 	for _, d := range []struct{ path, content string }{
 		{"/etc/resolv.conf", "nameserver " + loopback.String() + "\n"},
 		{"/etc/hosts", strings.TrimSpace("127.0.0.1 localhost "+machineName()) + "\n::1 localhost ip6-localhost ip6-loopback\n"},
@@ -127,7 +127,7 @@ func (l *proxyLink) show(path, content string) error {
 		return err
 	}
 	l.files = append(l.files, fd)
-	l.Args = append(l.Args, "--ro-bind-data", strconv.Itoa(fd), place)
+	l.args = append(l.args, "--ro-bind-data", strconv.Itoa(fd), place)
 	return nil
 }
 
@@ -144,9 +144,9 @@ func dataFile(name string, content []byte) (fd int, err error) {
 	return fd, nil
 }
 
-// Inherit lets the program that this process executes next have the descriptors of
+// inherit lets the program that this process executes next have the descriptors of
 // the proxyLink. Until then no other process may be started.
-func (l *proxyLink) Inherit() error {
+func (l *proxyLink) inherit() error {
 	for _, fd := range l.files {
 		if _, err := unix.FcntlInt(uintptr(fd), unix.F_SETFD, 0); err != nil {
 			return fmt.Errorf("pass descriptor %d on: %w", fd, err)

@@ -50,7 +50,7 @@ func (l *proxyLink) inside(program ...string) []string {
 	if err != nil {
 		panic(err)
 	}
-	return slices.Concat(bwrapArgs, l.Args, []string{"--", exe, joinProgram, strconv.Itoa(l.Socket)}, program)
+	return slices.Concat(bwrapArgs, l.args, []string{"--", exe, joinProgram, strconv.Itoa(l.socket)}, program)
 }
 
 // sandbox executes bubblewrap as sandbox-exec does. Its arguments are the log, an
@@ -58,7 +58,7 @@ func (l *proxyLink) inside(program ...string) []string {
 func sandbox(args []string) int {
 	l, err := startProxy(args[1:2], args[0], "")
 	if err == nil {
-		err = l.Inherit()
+		err = l.inherit()
 	}
 	if err == nil {
 		err = unix.Exec("/usr/bin/bwrap", append([]string{"bwrap"}, l.inside(args[2:]...)...), os.Environ())
@@ -211,7 +211,7 @@ func runInside(t *testing.T, p *proxy, input []byte, args ...string) string {
 	defer conn.Close()
 	done := make(chan error, 1)
 	go func() { done <- run(conn, p) }()
-	if err := l.Inherit(); err != nil {
+	if err := l.inherit(); err != nil {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(bwrap, l.inside(args...)...)

@@ -6,7 +6,7 @@ func (Proxy) Start(allow []string, log, secrets string) (args []string, socket i
 	if err != nil {
 		return nil, 0, nil, err
 	}
-	return l.Args, l.Socket, l.Inherit, nil
+	return l.args, l.socket, l.inherit, nil
 }
 
 // Join connects the sandbox that this process is in with its proxy; see joinProxy.
