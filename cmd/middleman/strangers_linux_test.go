@@ -128,6 +128,15 @@ func (p *trap) give(path string) error {
 	})
 }
 
+// plantGit plants settings of git that run the trap's program, and gives all of it
+// to another user.
+func (p *trap) plantGit() error {
+	text := "[core]\n\tsshCommand = " + filepath.Join(filepath.Dir(p.ran), "tmux") + "\n"
+	dir := filepath.Join(p.home, "git")
+	return errors.Join(os.Mkdir(dir, 0o700), os.WriteFile(filepath.Join(dir, "config"), []byte(text), 0o600),
+		os.WriteFile(filepath.Join(p.home, ".gitconfig"), []byte(text), 0o600), p.give(p.home))
+}
+
 // runIn runs the real command line and returns what it printed, and how it
 // ended.
 func runIn(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
@@ -188,6 +197,27 @@ func TestStrangersTakeNothing(t *testing.T) {
 		}, want: []string{"/data is a symbolic link"}},
 		{name: "settings that anybody can write", spoil: func(p *trap) error { return os.Chmod(filepath.Join(p.home, "config"), 0o777) },
 			want: []string{"/config is writable by others (mode 0777)"}},
+		{name: "another's home for git", root: true, spoil: (*trap).plantGit,
+			env:  func(p *trap, own string) []string { return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + p.home} },
+			want: []string{" belongs to user 61234, and you are user 0", "HOME points there"}},
+		{name: "another's settings of git", root: true, spoil: (*trap).plantGit,
+			env: func(p *trap, own string) []string {
+				return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + own, "XDG_CONFIG_HOME=" + p.home}
+			},
+			want: []string{" belongs to user 61234, and you are user 0", "unset XDG_CONFIG_HOME"}},
+		{name: "another's file of git", root: true, spoil: (*trap).plantGit,
+			env: func(p *trap, own string) []string {
+				return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + own, "GIT_CONFIG_GLOBAL=" + filepath.Join(p.home, ".gitconfig")}
+			},
+			want: []string{" belongs to user 61234, and you are user 0", "unset GIT_CONFIG_GLOBAL"}},
+		{name: "a file of git that anybody can write", spoil: func(p *trap) error {
+			path := filepath.Join(p.home, ".gitconfig")
+			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o666))
+		}, env: func(p *trap, own string) []string { return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + p.home} },
+			want: []string{"/.gitconfig is writable by others (mode 0666)", "run: chmod go-w "}},
+		{name: "a home that is where git runs", spoil: func(*trap) error { return nil },
+			env:  func(_ *trap, own string) []string { return []string{"MIDDLEMAN_HOME=" + own, "HOME=."} },
+			want: []string{`HOME is "."`, "must be an absolute path"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			if tt.root {

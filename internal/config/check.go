@@ -36,26 +36,26 @@ func (d Dirs) Prepare() error {
 	return nil
 }
 
-// Check returns an error if one of the directories or settings files belongs to
-// another user, or if another user could have written it. Missing ones are
-// fine. The error names every problem and says what to do. Nothing in them may
-// be read or run before Check succeeds.
+// Check returns an error if one of the directories or settings files, git's
+// included, belongs to another user, or if another user could have written it.
+// Missing ones are fine. The error names every problem and says what to do.
+// Nothing in them may be read or run before Check succeeds.
 func (d Dirs) Check() error {
 	all := &private.UnsafeError{}
 	said := map[string]bool{}
 	hint := ""
-	for _, place := range []struct {
-		check    func(string) error
-		path     string
-		variable string
-	}{
-		{private.Dir, d.Data, "XDG_DATA_HOME"},
-		{private.Dir, d.Runtime, "XDG_RUNTIME_DIR"},
-		{private.Dir, d.Sockets(), "XDG_RUNTIME_DIR"},
-		{private.Trusted, d.Config, "XDG_CONFIG_HOME"},
-		{private.Trusted, d.File(), "XDG_CONFIG_HOME"},
-		{private.Trusted, d.tmuxFile(), "XDG_CONFIG_HOME"},
-	} {
+	places, err := gitPlaces()
+	if err != nil {
+		return err
+	}
+	for _, place := range append([]place{
+		{private.Dir, d.Data, []string{"MIDDLEMAN_HOME", "XDG_DATA_HOME"}},
+		{private.Dir, d.Runtime, []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
+		{private.Dir, d.Sockets(), []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
+		{private.Trusted, d.Config, []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+		{private.Trusted, d.File(), []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+		{private.Trusted, d.tmuxFile(), []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+	}, places...) {
 		err := place.check(place.path)
 		unsafe, is := errors.AsType[*private.UnsafeError](err)
 		switch {
@@ -73,7 +73,7 @@ func (d Dirs) Check() error {
 			}
 		}
 		if unsafe.Foreign() && hint == "" {
-			hint = whose(place.variable)
+			hint = whose(place.variables)
 		}
 	}
 	if len(all.Problems) == 0 {
@@ -86,9 +86,9 @@ func (d Dirs) Check() error {
 }
 
 // whose says what to do if the directories belong to another user: it names the
-// variable that points there.
-func whose(variable string) string {
-	for _, name := range []string{"MIDDLEMAN_HOME", variable} {
+// first of the variables that is set, which points there.
+func whose(variables []string) string {
+	for _, name := range variables {
 		if os.Getenv(name) != "" {
 			return fmt.Sprintf("%s points there, as it does after `su` without `-`: unset %s, or log in with `su -`", name, name)
 		}
