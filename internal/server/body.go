@@ -2,7 +2,9 @@ package server
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -225,4 +227,49 @@ func bodyError(err error, limit int64) error {
 
 func tooLarge(limit int64) *Problem {
 	return problemf(api.CodeTooLarge, "the body is larger than %d bytes", limit)
+}
+
+func init() {
+	huma.ValidateStrictCasing = true // a name in another case is unknown; encoding/json would take it
+}
+
+// decodeBody is json.Unmarshal, which refuses an object that has a name twice: of
+// those, what is checked and what is used could differ.
+func decodeBody(raw []byte, v any) error {
+	if _, checks := v.(*any); checks { // the first of the two times that a body is decoded
+		if err := namesOnce(raw); err != nil {
+			return err
+		}
+	}
+	return json.Unmarshal(raw, v)
+}
+
+// namesOnce returns an error if an object in a JSON text, at any depth, has a name
+// twice. Of what is no JSON it returns nil.
+func namesOnce(raw []byte) error {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	var open []map[string]bool // the names in each open object; nil for an array
+	for isName := false; ; {
+		token, err := d.Token()
+		if err != nil {
+			return nil
+		}
+		if name, is := token.(string); is && isName {
+			names := open[len(open)-1]
+			if names[name] {
+				return fmt.Errorf("%q is there twice", name)
+			}
+			names[name], isName = true, false
+			continue
+		}
+		switch token {
+		case json.Delim('{'):
+			open = append(open, map[string]bool{})
+		case json.Delim('['):
+			open = append(open, nil)
+		case json.Delim('}'), json.Delim(']'):
+			open = open[:len(open)-1]
+		}
+		isName = len(open) > 0 && open[len(open)-1] != nil
+	}
 }

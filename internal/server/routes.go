@@ -25,6 +25,9 @@ func (s *Server) routes() http.Handler {
 	config.CreateHooks = nil // no $schema links
 	config.OpenAPIPath, config.DocsPath, config.SchemasPath = "", "", ""
 	config.RejectUnknownQueryParameters = true
+	json := huma.DefaultJSONFormat
+	json.Unmarshal = decodeBody
+	config.Formats = map[string]huma.Format{"application/json": json, "json": json}
 	s.api = humago.NewWithPrefix(mux, apiPrefix, config)
 	s.api.UseMiddleware(s.withPermission, s.withSeat, s.withAudit)
 

@@ -290,3 +290,27 @@ func TestTokenMakesNoLongerOne(t *testing.T) {
 		t.Errorf("a refused rotation ended the secret: %d", status)
 	}
 }
+
+// What is used of a body is what was checked: neither a name in another case nor one
+// that is there twice gets past the schema.
+func TestBodyIsUsedAsChecked(t *testing.T) {
+	r := newPlace(t).serve(t)
+	for name, body := range map[string]string{
+		"another case beside it": `{"name":"n","scope":"read","Scope":"full"}`,
+		"another case alone":     `{"name":"n","Scope":"full"}`,
+		"a value without limits": `{"name":"n","scope":"read","NAME":"\u001b]0;x\u0007"}`,
+		"twice":                  `{"name":"n","scope":"read","scope":"full"}`,
+		"twice, escaped":         `{"name":"n","scope":"read","sc\u006fpe":"full"}`,
+	} {
+		if a := r.call("POST", "/tokens", json.RawMessage(body)); a.status != 400 && a.status != 422 {
+			t.Errorf("%s: %d %s", name, a.status, a.body)
+		}
+	}
+	workspace := `{"mode":"directory","name":"w","session":{"command":["cat"],"name":"a\u0007b"},"session":{"command":["cat"]}}`
+	if a := r.call("POST", "/workspaces", json.RawMessage(workspace)); a.status != 400 && a.status != 422 {
+		t.Errorf("an object that is merged: %d %s", a.status, a.body)
+	}
+	if a := r.call("POST", "/tokens", json.RawMessage(`{"name":"n","scope":"read"}`)); a.status != 201 {
+		t.Errorf("a body in order: %d %s", a.status, a.body)
+	}
+}
