@@ -29,14 +29,12 @@ func TestServePrintsItsLinkInPrivate(t *testing.T) {
 		{"a terminal", terminalPair, "", nil, true},
 		{"a terminal whose shell a service started", terminalPair, "INVOCATION_ID=1 JOURNAL_STREAM=8:1", nil, true},
 		{"the terminal of a session, which is watched", terminalPair, "MIDDLEMAN_SESSION=s0123456789abcdef", nil, false},
-		{"a pipe", pipePair, "", nil, true},
-		{"a pipe of which no link is wanted", pipePair, "", []string{"--print-link=false"}, false},
-		{"a pipe in a session", pipePair, "MIDDLEMAN_SESSION=s0123456789abcdef", nil, false},
+		{"a terminal that others read", openTerminal, "", nil, false},
+		{"another user's terminal", foreignTerminal, "", nil, false},
+		{"a pipe, as of a program that keeps a log", pipePair, "", nil, false},
 		{"a pipe to journald", pipePair, "JOURNAL_STREAM=8:12345", nil, false},
-		{"a pipe of a unit of systemd", pipePair, "INVOCATION_ID=0123", nil, false},
-		{"a pipe of a unit that reports readiness", pipePair, "NOTIFY_SOCKET=/nonexistent", nil, false},
-		{"a pipe of supervisord", pipePair, "SUPERVISOR_ENABLED=1", nil, false},
-		{"a pipe to journald, asked for", pipePair, "JOURNAL_STREAM=8:12345", []string{"--print-link"}, true},
+		{"a pipe, asked for", pipePair, "JOURNAL_STREAM=8:12345", []string{"--print-link"}, true},
+		{"a terminal on which no link is wanted", terminalPair, "", []string{"--print-link=false"}, false},
 		{"a socket, as journald's", socketPair, "", nil, false},
 		{"a file of this user's alone", logFile(0o600), "", nil, true},
 		{"a file that others read", logFile(0o644), "", nil, false},
@@ -95,6 +93,27 @@ func (o *other) serveOnce(t *testing.T, out func(*testing.T) (theirs, ours *os.F
 func terminalPair(t *testing.T) (theirs, ours *os.File) {
 	ours, theirs, err := pty.Open()
 	return closing(t, theirs, ours, err)
+}
+
+// openTerminal is a terminal that others can read.
+func openTerminal(t *testing.T) (theirs, ours *os.File) {
+	theirs, ours = terminalPair(t)
+	if err := theirs.Chmod(0o664); err != nil {
+		t.Fatal(err)
+	}
+	return theirs, ours
+}
+
+// foreignTerminal is the terminal of somebody who became this user, as by su(1).
+func foreignTerminal(t *testing.T) (theirs, ours *os.File) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can give a terminal away")
+	}
+	theirs, ours = terminalPair(t)
+	if err := theirs.Chown(testenv.Stranger+1, -1); err != nil {
+		t.Fatal(err)
+	}
+	return theirs, ours
 }
 
 func pipePair(t *testing.T) (theirs, ours *os.File) {

@@ -2,7 +2,6 @@ package admin
 
 import (
 	"fmt"
-	"io/fs"
 	"os"
 
 	"github.com/spf13/pflag"
@@ -30,33 +29,19 @@ func mayShow(what string, here bool) error {
 		"nothing was made; use a terminal outside of middleman, or give --here to print it all the same", what)
 }
 
-// supervised names variables that service managers set for what they start. A
-// pipe from there may end in a log.
-var supervised = []string{"JOURNAL_STREAM", "INVOCATION_ID", "NOTIFY_SOCKET", "SUPERVISOR_ENABLED"}
-
-// privateOutput reports whether this user alone reads what goes to out, as far as
-// that can be known. It is not known of a pipe to a program that keeps a log.
+// privateOutput reports whether this user alone reads what goes to out: a terminal,
+// or a file of theirs. What reads a pipe or a socket may keep a log. So may what made
+// the terminal, as script(1) does, which cannot be known.
 func privateOutput(out *os.File) bool {
 	if unit, err := systemd.UnitOf(os.Getpid()); err != nil || unit.Service() || inSession() {
 		return false
-	}
-	if viewer.IsTerminal(out) {
-		return true
-	}
-	for _, name := range supervised {
-		if os.Getenv(name) != "" {
-			return false
-		}
 	}
 	info, err := out.Stat()
 	if err != nil {
 		return false
 	}
-	switch info.Mode().Type() {
-	case fs.ModeNamedPipe:
-		return closedPipe(info)
-	case 0:
-		return closedFile(info)
+	if viewer.IsTerminal(out) {
+		return closedTerminal(info)
 	}
-	return false // a socket, such as journald's, or a device
+	return info.Mode().IsRegular() && closedFile(info)
 }

@@ -8,8 +8,9 @@ import (
 	"syscall"
 )
 
-// closedPipe reports whether others can neither open the pipe nor have made it.
-func closedPipe(info fs.FileInfo) bool { return info.Mode().Perm()&0o007 == 0 && isOurs(info) }
+// closedTerminal reports whether others cannot read the terminal. They may write to
+// it, as write(1) does.
+func closedTerminal(info fs.FileInfo) bool { return info.Mode().Perm()&0o044 == 0 && isOurs(info) }
 
 // closedFile reports whether others can neither read nor write the file.
 func closedFile(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 == 0 && isOurs(info) }

@@ -40,10 +40,10 @@ With --runtime it serves the hubs of other machines (middleman runtime) and the 
 of this one: it has no pages for browsers, nobody logs in, and it has no runtimes of its
 own. It needs TLS, and prints how a hub adds it.
 
-It prints a login link only where this user alone reads it: on a terminal, in a file of this
-user's alone, or on a pipe that no service manager reads. In a session, whose output is
-watched and kept, it prints none. Elsewhere "middleman open" makes a link, or
---print-link prints one wherever the output goes.`
+It prints a login link only where this user alone reads it: on a terminal or in a file of
+this user's alone. On a pipe, which may end in a log, and in a session, whose output is
+watched and kept, it prints none. There "middleman open" makes a link, or --print-link
+prints one wherever the output goes.`
 
 func (c commands) serveCommand() *cobra.Command {
 	var o serveOptions
