@@ -11,10 +11,6 @@ import (
 	"middleman/workspace/model"
 )
 
-const (
-	maxBranch = 200 // bytes; git stores each part of a branch's name as a file name
-)
-
 // claimBranch finds or makes the branch of a new workspace, and fills in w:
 // Branch, OwnBranch, and for a branch that exists already Base and BaseCommit.
 // It returns the branch's commit and, for the user, what was found. If several
@@ -37,6 +33,9 @@ func (m *Manager) claimBranch(ctx context.Context, repo repository, r CreateRequ
 // claimNumbered makes a branch called first for the workspace with that id, with
 // a number if the name is taken.
 func claimNumbered(ctx context.Context, at git.Dirs, first, id, commit string) (string, error) {
+	if err := model.CheckBranch(first); err != nil { // the prefix is any text
+		return "", err
+	}
 	for n := 1; n <= model.MaxSuffix; n++ {
 		branch := first
 		if n > 1 {
@@ -53,7 +52,7 @@ func claimNumbered(ctx context.Context, at git.Dirs, first, id, commit string) (
 // existing one, else one of a remote, else it makes the branch.
 func claimNamed(ctx context.Context, repo repository, r CreateRequest, w *Workspace) (tip, found string, err error) {
 	at := git.Whole(repo.Here.CommonDir)
-	if err := checkBranch(ctx, at, r.Branch); err != nil {
+	if err := model.CheckBranch(r.Branch); err != nil {
 		return "", "", err
 	}
 	w.Branch = r.Branch
@@ -170,24 +169,8 @@ func useBase(ctx context.Context, repo repository, w *Workspace, tip string) err
 	return nil
 }
 
-// checkBranch refuses a name that git does not accept for a branch, and one
-// that git accepts but later reads as another ref.
-func checkBranch(ctx context.Context, repo git.Dirs, branch string) error {
-	if branch == "@" || branch == "HEAD" || strings.HasPrefix(branch, "refs/") {
-		return fmt.Errorf("branch %s: git reads that as another ref; give a plain name such as fix/login: %w", plaintext.Quoted(branch), ErrBadName)
-	}
-	if len(branch) > maxBranch || strings.HasPrefix(branch, "-") || strings.ContainsRune(branch, 0) {
-		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch[:min(len(branch), 100)]), ErrBadName)
-	}
-	// git expands @{-1} and the like to another name.
-	if out, err := repo.Look("check-ref-format", "--branch", branch).Line(ctx); err != nil && git.ExitCode(err) < 0 {
-		return err
-	} else if err != nil || out != branch {
-		return fmt.Errorf("branch %s: %w", plaintext.Quoted(branch), ErrBadName)
-	}
-	return nil
+// ownsBranch reports whether we may delete the branch of w: it was made for w, and a
+// restore can make it again. Any other branch belongs to the user, whatever its name.
+func (m *Manager) ownsBranch(w Workspace) bool {
+	return !m.keepBranches && w.OwnBranch && model.CheckBranch(w.Branch) == nil
 }
-
-// ownsBranch reports whether we may delete the branch of w: it was made for w.
-// Any other branch belongs to the user, whatever its name.
-func (m *Manager) ownsBranch(w Workspace) bool { return !m.keepBranches && w.OwnBranch }

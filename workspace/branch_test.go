@@ -3,6 +3,7 @@ package workspace_test
 import (
 	"context"
 	"errors"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -38,6 +39,23 @@ func TestBranchInWay(t *testing.T) {
 				t.Errorf("left behind:\n%s\nbefore:\n%s", after, before)
 			}
 		})
+	}
+}
+
+// A prefix of the settings gives no branch that --branch refuses.
+func TestBranchPrefix(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	for _, prefix := range []string{"--help", "refs", "a..b", "a b"} {
+		base := filepath.Join(t.TempDir(), "data", "work")
+		m := workspace.New(workspace.Options{Base: base, Prefix: prefix})
+		before := state(t, repo, base)
+		if _, err := m.Create(context.Background(), request(repo, "w1"), nil); !errors.Is(err, workspace.ErrBadName) || !strings.Contains(err.Error(), prefix+"/fix") {
+			t.Errorf("%q: %v", prefix, err)
+		}
+		if after := state(t, repo, base); after != before {
+			t.Errorf("%q left behind:\n%s\nbefore:\n%s", prefix, after, before)
+		}
 	}
 }
 

@@ -64,6 +64,10 @@ func TestRestoreRefusals(t *testing.T) {
 			tip := runGit(t, w.Repository, "rev-parse", "main")
 			plantManifest(t, *w, `{"version":1,"id":"w1","branch":{"name":"x","commit":"`+tip+`","config":[{"Key":"YQ=="}]}}`)
 		}, nil},
+		{"a branch that is an option", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
+			tip := runGit(t, w.Repository, "rev-parse", "main")
+			plantManifest(t, *w, `{"version":1,"id":"w1","branch":{"name":"--help","commit":"`+tip+`"}}`)
+		}, workspace.ErrBadSnapshot},
 		{"a manifest of a later version", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {
 			plantManifest(t, *w, `{"version":2,"id":"w1"}`)
 		}, nil},
@@ -165,6 +169,40 @@ func TestRestoreBranch(t *testing.T) {
 				t.Error(err)
 			}
 		})
+	}
+}
+
+// A branch of a name that only plumbing makes stays at a delete, whose snapshot does
+// not have it, and a restore is on it again.
+func TestRestoreOnOddBranch(t *testing.T) {
+	t.Parallel()
+	for _, odd := range []string{"--help", "refs/q", strings.Repeat("a", 201)} {
+		for _, own := range []bool{false, true} {
+			m, _ := newManager(t)
+			w := create(t, m, request(newRepo(t), "w1"))
+			runGit(t, w.Repository, "update-ref", "refs/heads/"+odd, "main")
+			runGit(t, w.Root, "symbolic-ref", "HEAD", "refs/heads/"+odd)
+			commit(t, w.Root, "c.txt", "3\n")
+			write(t, w.Root+"/new", "x")
+			tip := runGit(t, w.Root, "rev-parse", "HEAD")
+			if own {
+				w.Branch = odd
+			}
+			if loss, err := m.Delete(context.Background(), w, true, nil); err != nil || !loss.Restorable {
+				t.Fatalf("%q: %+v, %v", odd, loss, err)
+			}
+			if got := runGit(t, w.Repository, "rev-parse", "refs/heads/"+odd); got != tip {
+				t.Errorf("%q after the delete: %s, want %s", odd, got, tip)
+			}
+			back, notes, err := m.Restore(context.Background(), w, nil)
+			if err != nil || back.Branch != w.Branch || len(notes) > 0 {
+				t.Fatalf("%q: %+v, %q, %v", odd, back, notes, err)
+			}
+			want := fmt.Sprintf("# branch.oid %s\n# branch.head %s\n? new", tip, odd)
+			if got := runGit(t, w.Root, "status", "--porcelain=v2", "--branch"); got != want {
+				t.Errorf("status %s, want %s", got, want)
+			}
+		}
 	}
 }
 

@@ -78,7 +78,7 @@ func decodeManifest(data []byte, id string) (s snapshot, err error) {
 
 // check refuses a manifest that a delete could not have written.
 func (s snapshot) check() error {
-	if s.Entry != "" && (!isRefComponent(s.Entry) || !isPlainName(s.Entry)) {
+	if s.Entry != "" && (!model.IsRefComponent(s.Entry) || !isPlainName(s.Entry)) {
 		return fmt.Errorf("entry %s: %w", plaintext.Quoted(s.Entry), model.ErrEscapes)
 	}
 	if s.Root != "" && (!filepath.IsAbs(s.Root) || filepath.Clean(s.Root) != s.Root || strings.ContainsRune(s.Root, 0)) {
@@ -88,6 +88,11 @@ func (s snapshot) check() error {
 		return errors.New("git's files for a worktree, but no entry of git")
 	}
 	for _, b := range []*branch{&s.Branch, &s.Head} {
+		if b.Name != "" {
+			if err := model.CheckBranch(b.Name); err != nil {
+				return err
+			}
+		}
 		if err := b.check(); err != nil {
 			return fmt.Errorf("branch %s: %w", plaintext.Quoted(b.Name), err)
 		}
@@ -98,7 +103,7 @@ func (s snapshot) check() error {
 	return checkFiles(s.State)
 }
 
-// check refuses a branch that git could not have, and settings that do not
+// check refuses what git could not have of a branch, and settings that do not
 // belong to it.
 func (b branch) check() error {
 	if b.Name == "" {
@@ -106,9 +111,6 @@ func (b branch) check() error {
 			return errors.New("it has no name")
 		}
 		return nil
-	}
-	if !isBranchName(b.Name) {
-		return errors.New("git does not allow a branch of such a name")
 	}
 	if b.Commit != "" && !git.IsObjectID(b.Commit) {
 		return fmt.Errorf("commit %s: not the name of an object", plaintext.Quoted(b.Commit))
@@ -176,27 +178,6 @@ func isPlainName(name string) bool {
 		filepath.IsLocal(name) && !changesName(name)
 }
 
-// isBranchName reports whether git accepts that name for a branch, by the rules
-// of git-check-ref-format(1) for refs/heads/<name>.
-func isBranchName(name string) bool {
-	for part := range strings.SplitSeq(name, "/") {
-		if !isRefComponent(part) {
-			return false
-		}
-	}
-	return len(name) <= 1024 && !strings.HasSuffix(name, ".")
-}
-
-func isRefComponent(part string) bool {
-	for _, c := range []byte(part) {
-		if c <= ' ' || c == 0x7f {
-			return false
-		}
-	}
-	return part != "" && part[0] != '.' && !strings.HasSuffix(part, ".lock") && !strings.ContainsAny(part, "~^:?*[\\/") &&
-		!strings.Contains(part, "..") && !strings.Contains(part, "@{")
-}
-
 // own returns the settings of b that a restore writes. notes names the others,
 // one per line: git treats the words of some settings as options, or as a
 // program that reaches a remote.
@@ -239,7 +220,7 @@ func harmlessSetting(name, value string) bool {
 		return !strings.HasPrefix(value, "-") && !strings.Contains(value, "::") && printableLine(value)
 	case "merge":
 		ref, is := strings.CutPrefix(value, "refs/")
-		return is && isBranchName(ref)
+		return is && model.IsBranchName(ref)
 	case "rebase":
 		return isVariable(value)
 	case "mergeoptions":

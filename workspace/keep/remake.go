@@ -157,7 +157,7 @@ func (r *restoration) takeBranch(entry string) error {
 	if err != nil {
 		return err
 	}
-	if name, is := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/"); is && isBranchName(name) {
+	if name, is := strings.CutPrefix(strings.TrimSpace(string(head)), "ref: refs/heads/"); is && model.IsBranchName(name) {
 		r.w.Branch = name
 	}
 	return nil

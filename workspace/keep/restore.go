@@ -127,7 +127,7 @@ func (r *restoration) finished(ctx context.Context) (bool, error) {
 		return false, errors.Join(taken, err)
 	}
 	mark, err := plainfile.ReadFollowed(filepath.Join(entry, restoredMark), maxMark)
-	if entry == "" || err != nil || len(mark) > 0 && !isBranchName(string(mark)) {
+	if entry == "" || err != nil || len(mark) > 0 && !model.IsBranchName(string(mark)) {
 		return false, taken
 	}
 	r.w.OwnBranch = r.w.OwnBranch || r.w.Branch != string(mark) // only a branch that we made has another name

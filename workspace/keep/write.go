@@ -74,11 +74,15 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 }
 
 // keepBranches records the workspace's branch and the one that HEAD names. It
-// returns the hashes that must stay reachable, including stashes.
+// returns the hashes that must stay reachable, including stashes. No delete removes
+// a branch whose name CheckBranch refuses, and no restore makes it.
 func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err error) {
 	note := func(name string) (branch, error) {
 		b, err := k.keepBranch(ctx, name)
 		hashes = append(hashes, b.Commit)
+		if model.CheckBranch(name) != nil {
+			b = branch{}
+		}
 		return b, err
 	}
 	if k.snap.Branch, err = note(k.w.Branch); err != nil {
