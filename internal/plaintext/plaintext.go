@@ -49,6 +49,19 @@ func NewContentWriter(w io.Writer) *Writer {
 	return &Writer{to: w, spell: spellText, shows: showsInContent}
 }
 
+// ShowsContent reports whether a content writer leaves s as it is: one character of a
+// terminal's screen with what is combined with it.
+func ShowsContent(s string) bool {
+	if !strings.ContainsFunc(s, func(r rune) bool { return !showsInContent(r) }) {
+		return utf8.ValidString(s)
+	}
+	var b strings.Builder
+	w := NewContentWriter(&b)
+	_, _ = io.WriteString(w, s) // a strings.Builder takes everything
+	_ = w.Flush()
+	return b.String() == s
+}
+
 // NewJSONWriter returns a Writer of JSON to w. The JSON keeps its meaning.
 func NewJSONWriter(w io.Writer) *Writer { return &Writer{to: w, spell: spellJSON, shows: shows} }
 

@@ -63,6 +63,17 @@ func TestContentWriter(t *testing.T) {
 	}
 }
 
+func TestShowsContent(t *testing.T) {
+	for s, want := range map[string]bool{
+		"a": true, "é": true, "e\u0301": true, "日": true, "⠀": true, "\u0600١": true, "❤️": true, "1️⃣": true, "👩‍💻": true, "\ufffd": true,
+		"\u202e": false, "a\u200d": false, "a\U000e0041": false, "\u200b": false, "1\ufe0f": false, "😀\ufe0f\ufe0f": false, "\u3164": false, "\xff": false,
+	} {
+		if got := ShowsContent(s); got != want {
+			t.Errorf("%q: %v", s, got)
+		}
+	}
+}
+
 // hidden reports whether r is invisible and no part of an emoji either.
 func hidden(r rune) bool { return r != joiner && r != asText && r != asEmoji && !shows(r) }
 

@@ -2,6 +2,7 @@ package vt
 
 import (
 	"bytes"
+	"unicode/utf8"
 )
 
 // TextOptions say what Text and ANSI return.
@@ -173,8 +174,9 @@ func appendLink(dst []byte, e extra) []byte {
 // columns, from column left and row top of the screen on, counted from 0.
 // Each is as Terminal.ANSI has it, without a newline and without blanks at its
 // end. Half of a wide character at an edge is a blank; beyond the screen lines
-// are empty.
-func (t *Terminal) View(left, top, cols, rows int) []string {
+// are empty. Unless shows is nil, a character beyond ASCII that it refuses is
+// U+FFFD, in the same columns, and a hyperlink that it refuses is left out.
+func (t *Terminal) View(left, top, cols, rows int, shows func(string) bool) []string {
 	lines := make([]string, rows)
 	var part []cell
 	for i := range lines {
@@ -182,6 +184,9 @@ func (t *Terminal) View(left, top, cols, rows int) []string {
 			continue
 		}
 		part = appendPart(part[:0], t.scr.rows[top+i], left, cols)
+		if shows != nil {
+			t.replaceRefused(part, shows)
+		}
 		t.lineBuf = t.encodeLine(t.lineBuf[:0], &row{cells: part})
 		w := textWriter{t: t, styled: true}
 		w.line(t.lineBuf)
@@ -189,6 +194,30 @@ func (t *Terminal) View(left, top, cols, rows int) []string {
 		lines[i] = string(w.out[:len(w.out)-1])
 	}
 	return lines
+}
+
+// replaceRefused replaces what shows refuses of cells, as View has it.
+func (t *Terminal) replaceRefused(cells []cell, shows func(string) bool) {
+	var buf [maxCluster]byte
+	var seen, plain uint32 // an ext, and what it is replaced by
+	for i := range cells {
+		c := &cells[i]
+		if c.ext != seen {
+			e := t.extras.value(c.ext)
+			seen, plain = c.ext, c.ext
+			if e.uri != "" && !shows(e.id+";"+e.uri) {
+				plain = t.extra(extra{underline: e.underline})
+			}
+		}
+		c.ext = plain
+		if ch := c.ch & (chMask | chCluster); ch < utf8.RuneSelf || shows(string(t.appendText(buf[:0], *c))) {
+			continue
+		}
+		if c.wide() && i+1 < len(cells) {
+			cells[i+1].ch = 0
+		}
+		c.ch = utf8.RuneError
+	}
 }
 
 // appendPart appends up to n cells of r, from x on, without halves of wide

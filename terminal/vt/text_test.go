@@ -3,6 +3,7 @@ package vt
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -72,8 +73,30 @@ func TestView(t *testing.T) {
 		{6, 0, 1, 1, []string{"\x1b[0;41m \x1b[0m"}},         // a blank that shows
 		{1, 2, 1, 1, []string{"\x1b[0;1mx\x1b[0m"}},          // the end of a row
 	} {
-		if got := a.View(c.left, c.top, c.cols, c.rows); !slices.Equal(got, c.want) {
+		if got := a.View(c.left, c.top, c.cols, c.rows, nil); !slices.Equal(got, c.want) {
 			t.Errorf("%d columns and %d rows from %d,%d: got %q, want %q", c.cols, c.rows, c.left, c.top, got, c.want)
 		}
+	}
+}
+
+// What a reader of a part refuses is replaced in its columns, and stays on the screen.
+func TestViewOfRefused(t *testing.T) {
+	a := fed(12, 2, "\x1b[31ma\u202eb\u0301\x1b[m一\u200d日c\r\n\x1b]8;;http://a\u202e\x1b\\\x1b[4;58:5:1ml\x1b]8;;http://a\x1b\\m")
+	refuse := func(s string) bool { return !strings.ContainsAny(s, "\u202e\u200d") }
+	whole := a.View(0, 0, 12, 2, nil)
+	for _, c := range []struct {
+		left, cols int
+		want       []string
+	}{
+		{0, 12, []string{"\x1b[0;31ma\ufffdb\u0301\x1b[0m\ufffd 日c", "\x1b[0;4;58:5:1ml\x1b[0;4;58:5:1m\x1b]8;;http://a\x1b\\m\x1b[0m\x1b]8;;\x1b\\"}},
+		{3, 2, []string{"\ufffd", ""}},
+		{4, 3, []string{" 日", ""}},
+	} {
+		if got := a.View(c.left, 0, c.cols, 2, refuse); !slices.Equal(got, c.want) {
+			t.Errorf("%d columns from %d: got %q, want %q", c.cols, c.left, got, c.want)
+		}
+	}
+	if got := a.View(0, 0, 12, 2, nil); !slices.Equal(got, whole) || !strings.Contains(got[0], "\u202e") {
+		t.Errorf("the screen is changed: %q, was %q", got, whole)
 	}
 }

@@ -7,8 +7,11 @@ import (
 	"sync"
 	"time"
 
+	"github.com/rivo/uniseg"
+
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 	"middleman/terminal/vt"
 )
@@ -70,7 +73,13 @@ func look(ctx context.Context, t catalog.Target) (screen, error) {
 // lines returns the last rows of the screen that fit, without what follows the last
 // one that is not blank.
 func (s *screen) lines(cols, rows int) []string {
-	return s.vt.View(0, max(0, s.used-rows), cols, rows)
+	return s.vt.View(0, max(0, s.used-rows), cols, rows, stands)
+}
+
+// stands reports whether a character of a screen shows, and in its own place: a mark
+// without a letter would join what is drawn before it, be it a line of ours.
+func stands(character string) bool {
+	return plaintext.ShowsContent(character) && uniseg.GraphemeClusterCount("a"+character) > 1
 }
 
 // watch follows the screen of a session until ctx ends: it asks for it at once, and

@@ -301,7 +301,7 @@ func (w *window) drawPast(b *bytes.Buffer) {
 }
 
 func (w *window) drawLines(b *bytes.Buffer) {
-	lines := w.screen.View(w.left, w.top, int(w.size.Cols), w.rows())
+	lines := w.screen.View(w.left, w.top, int(w.size.Cols), w.rows(), nil)
 	whole := len(w.lines) != len(lines)
 	if whole {
 		w.status = ""

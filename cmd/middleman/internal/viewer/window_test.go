@@ -53,7 +53,7 @@ func (w *watched) check(t *testing.T, when string) {
 		t.Fatal(err)
 	}
 	cols, rows := w.shows.Size()
-	got, want := w.shows.View(0, 0, cols, rows), w.session.View(w.left, w.top, cols, rows)
+	got, want := w.shows.View(0, 0, cols, rows, nil), w.session.View(w.left, w.top, cols, rows, nil)
 	if !slices.Equal(got, want) {
 		t.Fatalf("%s: %dx%d from %d,%d:\n%s\nwant\n%s", when, cols, rows, w.left, w.top, strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
