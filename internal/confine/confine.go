@@ -102,7 +102,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.secrets, b.inside} {
+	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.outside, b.secrets, b.inside} {
 		if err := step(); err != nil {
 			return c, err
 		}

@@ -5,9 +5,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
-	"strings"
 
 	"middleman/internal/sandbox"
 )
@@ -21,8 +19,7 @@ func (b *builder) others() error {
 			if other == open || !sandbox.Within(other, open) {
 				continue
 			}
-			first, _, _ := strings.Cut(strings.TrimPrefix(other[len(open):], string(filepath.Separator)), string(filepath.Separator))
-			if err := b.protect(filepath.Join(open, first), other); err != nil {
+			if err := b.protect(sandbox.Top(other, open), other); err != nil {
 				return err
 			}
 		}
@@ -32,17 +29,36 @@ func (b *builder) others() error {
 
 // protect makes path read-only, which leads to another workspace.
 func (b *builder) protect(path, other string) error {
-	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) || slices.Contains(b.policy.ReadOnly, path) {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	own := b.policy.Writable[0]
+	return b.keep(path, kept{
+		note:   fmt.Sprintf("%s is read-only in the sandbox: another workspace is in it", path),
+		around: fmt.Sprintf("the sandbox lets a program change what leads to another workspace, %s: make neither that nor its own, %s, part of a writable directory", other, b.policy.Writable[0]),
+		cannot: fmt.Sprintf("another workspace, %s, lies in a directory that the program may change, and Landlock cannot protect it: use bubblewrap, or delete that workspace", other),
+	})
+}
+
+// kept says why a part of a writable directory is read-only. The session is refused with
+// around if its own workspace lies in that part, and with cannot if there are no mounts.
+type kept struct{ note, around, cannot string }
+
+// keep makes path read-only, which is an entry of a writable directory.
+func (b *builder) keep(path string, why kept) error {
 	switch {
-	case sandbox.Within(own, path):
-		return fmt.Errorf("the sandbox lets a program change what leads to another workspace, %s: make neither that nor its own, %s, part of a writable directory", other, own)
+	case slices.Contains(b.policy.ReadOnly, path):
+		return nil
+	case sandbox.Within(b.policy.Writable[0], path):
+		return errors.New(why.around)
 	case b.Method == sandbox.Landlock:
-		return fmt.Errorf("another workspace, %s, lies in a directory that the program may change, and Landlock cannot protect it: use bubblewrap, or delete that workspace", other)
+		return errors.New(why.cannot)
 	}
 	b.policy.ReadOnly = append(b.policy.ReadOnly, path)
-	b.note("%s is read-only in the sandbox: another workspace is in it", path)
+	b.note("%s", why.note)
 	return nil
+}
+
+// isBound reports whether the program sees something else at path than what is there.
+func (b *builder) isBound(path string) bool {
+	return slices.ContainsFunc(b.policy.Binds, func(bind sandbox.Bind) bool { return sandbox.Within(path, bind.To) })
 }

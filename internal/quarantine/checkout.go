@@ -95,10 +95,9 @@ func (s site) guard(ctx context.Context, a *Access) error {
 		if real, evalErr := filepath.EvalSymlinks(tree.Path); err != nil || evalErr != nil || real != tree.Path || rest == "." || !filepath.IsLocal(rest) {
 			continue
 		}
-		first, _, _ := strings.Cut(rest, string(filepath.Separator)) // a directory further below could be replaced
-		if top := filepath.Join(s.WorkTree, first); !protected[top] {
+		if top := sandbox.Top(tree.Path, s.WorkTree); !protected[top] {
 			protected[top] = true
-			a.Notes = append(a.Notes, plaintext.Quoted(first)+" is read-only in the sandbox: it has a worktree of the repository")
+			a.Notes = append(a.Notes, plaintext.Quoted(filepath.Base(top))+" is read-only in the sandbox: it has a worktree of the repository")
 		}
 	}
 	a.ReadOnly = append(a.ReadOnly, sortedKeys(protected)...)
@@ -109,6 +108,7 @@ func (s site) guard(ctx context.Context, a *Access) error {
 // they exist or not.
 func (s site) included(ctx context.Context) (paths []string, err error) {
 	list := s.Look("config", "--null", "--show-origin", "--get-regexp", `^include(if\..*)?\.path$`)
+	home, _ := os.UserHomeDir() // without one git expands none
 	origin := ""
 	list.Again = func() { paths, origin = nil, "" }
 	list.Each = func(record string) { // alternates between "file:PATH" and "key\nvalue"
@@ -117,15 +117,9 @@ func (s site) included(ctx context.Context) (paths []string, err error) {
 			return
 		}
 		_, path, _ := strings.Cut(record, "\n")
-		from := filepath.Dir(strings.TrimPrefix(origin, "file:"))
+		file := strings.TrimPrefix(origin, "file:")
 		origin = ""
-		if home, err := os.UserHomeDir(); err == nil && strings.HasPrefix(path, "~/") {
-			path = filepath.Join(home, path[2:])
-		}
-		if !filepath.IsAbs(path) {
-			path = filepath.Join(from, path)
-		}
-		paths = append(paths, filepath.Clean(path))
+		paths = append(paths, git.IncludedPath(path, file, home))
 	}
 	if _, err := list.Run(ctx); err != nil && git.ExitCode(err) != 1 { // status 1: there are none
 		return nil, err
@@ -144,8 +138,7 @@ func (s site) guardFile(path string, protected map[string]bool) error {
 		if !sandbox.Within(place, s.WorkTree) || sandbox.Within(place, s.CommonDir) {
 			continue
 		}
-		first, _, _ := strings.Cut(strings.TrimPrefix(place, s.WorkTree+string(filepath.Separator)), string(filepath.Separator))
-		top := filepath.Join(s.WorkTree, first)
+		top := sandbox.Top(place, s.WorkTree)
 		if info, err := os.Lstat(top); err != nil || info.Mode()&fs.ModeSymlink != 0 {
 			return fmt.Errorf("git's settings include %s, and a program in the sandbox could put a file there that your git takes settings from: remove that include, make the file, or use a worktree (`middleman new`)", plaintext.Quoted(path))
 		}

@@ -211,3 +211,10 @@ func below(path, dir string) bool {
 	}
 	return len(path) > len(dir) && path[len(dir)] == '/' && path[:len(dir)] == dir
 }
+
+// Top returns the entry of dir that path is, or that leads to it: path is below dir. As long
+// as that is read-only, or a mount, nothing between them can be renamed or replaced.
+func Top(path, dir string) string {
+	first, _, _ := strings.Cut(strings.TrimPrefix(path[len(dir):], string(filepath.Separator)), string(filepath.Separator))
+	return filepath.Join(dir, first)
+}
