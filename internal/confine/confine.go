@@ -102,7 +102,7 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.outside, b.secrets, b.inside} {
+	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.repositories, b.outside, b.secrets, b.inside} {
 		if err := step(); err != nil {
 			return c, err
 		}
@@ -171,6 +171,7 @@ type builder struct {
 	// shown are the writable directories as people know them, and copied those that
 	// the program has a copy of.
 	shown, copied []string
+	added         []string // the writable directories that settings and profile name
 	logins        []login  // those that may come out
 	masked        []string // the secrets that the program has placeholders for
 	temp          string   // says where temporary files are
@@ -335,6 +336,7 @@ func (b *builder) writables() error {
 		}
 		b.policy.Writable = append(b.policy.Writable, real)
 		b.shown = append(b.shown, real)
+		b.added = append(b.added, real)
 	}
 	return nil
 }

@@ -104,18 +104,34 @@ func bubblewrapArgv(p Policy, f facts, filter int) []string {
 			argv = append(argv, "--bind", r.path, r.path)
 		}
 	}
-	for _, b := range p.Binds {
-		argv = append(argv, bindFlag(b.Write), b.From, b.To)
-	}
-	for _, path := range p.ReadOnly {
-		argv = append(argv, "--ro-bind", p.source(path), path)
-	}
+	argv = append(argv, bindArgv(p)...)
 	for _, path := range sealed {
 		argv = append(argv, "--remount-ro", path)
 	}
 	argv = append(argv, "--chdir", p.Dir)
 	if filter > 0 {
 		argv = append(argv, "--seccomp", strconv.Itoa(filter))
+	}
+	return argv
+}
+
+// bindArgv returns the arguments for Binds and ReadOnly.
+func bindArgv(p Policy) (argv []string) {
+	isAround := func(path string) bool {
+		return slices.ContainsFunc(p.Binds, func(b Bind) bool { return below(b.To, path) })
+	}
+	for _, path := range p.ReadOnly {
+		if isAround(path) { // after the binds it would cover them
+			argv = append(argv, "--ro-bind", p.source(path), path)
+		}
+	}
+	for _, b := range p.Binds {
+		argv = append(argv, bindFlag(b.Write), b.From, b.To)
+	}
+	for _, path := range p.ReadOnly {
+		if !isAround(path) {
+			argv = append(argv, "--ro-bind", p.source(path), path)
+		}
 	}
 	return argv
 }

@@ -90,7 +90,8 @@ type Network struct {
 //
 // The file system is read-only but for what follows. Of Writable, Hidden and Show
 // the deepest path above a file decides, and of equal paths Writable before Show
-// before Hidden. Then Binds are made in their order, then ReadOnly.
+// before Hidden. Then Binds are made in their order, then ReadOnly, but for those of
+// ReadOnly that a bind lies below: of them and the binds the deeper one decides.
 type Policy struct {
 	Schema int    `json:"schema"` // 1
 	Level  Level  `json:"level"`
