@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"middleman/internal/fault"
@@ -19,22 +21,33 @@ const (
 	copyPiece      = 64 << 20 // bytes between two checks of the context
 )
 
-// errInWay: the worktree has something else in the place of a directory.
-var errInWay = errors.New("the worktree has no directory there")
+var (
+	// errInWay: the worktree has something else in the place of a directory.
+	errInWay = errors.New("the worktree has no directory there")
+	// errHidden: programs in the worktree must not read it.
+	errHidden = errors.New("it is hidden from sandboxed programs")
+)
 
 // copier copies files from one checkout to another, one by one. It reaches both
 // through open directories, which no name can leave.
 type copier struct {
+	request   CopyRequest
+	top       string // the path of from, without links
 	from, to  *os.Root
 	temporary string // a name in to, for a file that is still incomplete
 	report    Progress
 	told      time.Time
+
+	// holder is the directory below from that at names, "" for none. See holding.
+	holder *os.Root
+	at     string
 
 	names   []string
 	total   int64 // bytes of all names
 	files   int   // copied so far
 	bytes   int64
 	there   int
+	hidden  []string // what Hides has returned
 	skipped []string
 	more    int // skipped beyond the first maxSkippedTold
 }
@@ -45,29 +58,29 @@ func (c *copier) copy(ctx context.Context, name string) error {
 		c.there++
 		return nil
 	}
-	if err := c.directories(name); errors.Is(err, errInWay) {
-		c.skip(name, err)
-		return nil
-	} else if err != nil {
-		return err
+	var info fs.FileInfo
+	holder, err := c.holding(name)
+	if err == nil {
+		info, err = holder.Lstat(filepath.Base(name))
 	}
-	info, err := c.from.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil // removed meanwhile
 	}
-	if err != nil {
-		return err
+	if err == nil {
+		err = c.directories(name)
 	}
-	if info.Mode()&fs.ModeSymlink != 0 {
-		err = c.link(name)
-	} else {
-		err = c.file(ctx, name)
+	switch {
+	case err != nil:
+	case info.Mode()&fs.ModeSymlink != 0:
+		err = c.link(holder, name)
+	default:
+		err = c.file(ctx, holder, name)
 	}
 	switch {
 	case errors.Is(err, fs.ErrExist):
 		c.there++
 		return nil
-	case errors.Is(err, plainfile.ErrRefused), errors.Is(err, fs.ErrPermission):
+	case errors.Is(err, errInWay), errors.Is(err, plainfile.ErrRefused), errors.Is(err, fs.ErrPermission):
 		c.skip(name, err)
 		return nil
 	case err == nil:
@@ -75,6 +88,41 @@ func (c *copier) copy(ctx context.Context, name string) error {
 		c.tell(0)
 	}
 	return err
+}
+
+// holding opens the directory in the main checkout that holds name, step by step and through
+// no link: one that was put there since the names were looked at would lead to what is
+// hidden. It belongs to c until leave or the next call.
+func (c *copier) holding(name string) (*os.Root, error) {
+	dir := filepath.Dir(name)
+	if dir == "." {
+		return c.from, nil
+	}
+	if c.holder != nil && c.at == dir {
+		return c.holder, nil
+	}
+	c.leave()
+	at := c.from
+	for part := range strings.SplitSeq(dir, string(filepath.Separator)) {
+		next, err := plainfile.OpenDir(at, part)
+		if at != c.from {
+			_ = at.Close()
+		}
+		if err != nil {
+			return nil, err
+		}
+		at = next
+	}
+	c.holder, c.at = at, dir
+	return at, nil
+}
+
+// leave closes what holding opened.
+func (c *copier) leave() {
+	if c.holder != nil {
+		_ = c.holder.Close()
+		c.holder = nil
+	}
 }
 
 // directories makes the missing directories above name, with the modes that
@@ -102,8 +150,8 @@ func (c *copier) directories(name string) error {
 }
 
 // link copies a symbolic link without looking at its target.
-func (c *copier) link(name string) error {
-	target, err := c.from.Readlink(name)
+func (c *copier) link(holder *os.Root, name string) error {
+	target, err := holder.Readlink(filepath.Base(name))
 	if err != nil {
 		return err
 	}
@@ -112,12 +160,15 @@ func (c *copier) link(name string) error {
 
 // file copies a file's content, mode and time to a temporary file, and gives
 // that its name once it is complete, unless the name is taken by then.
-func (c *copier) file(ctx context.Context, name string) error {
-	source, info, err := plainfile.Open(c.from, name)
+func (c *copier) file(ctx context.Context, holder *os.Root, name string) error {
+	source, info, err := plainfile.Open(holder, filepath.Base(name))
 	if err != nil {
 		return err
 	}
 	defer source.Close()
+	if err := c.fits(info.Size()); err != nil { // it may have grown since it was looked at
+		return err
+	}
 	copied, err := c.to.OpenFile(c.temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -139,6 +190,17 @@ func (c *copier) file(ctx context.Context, name string) error {
 	}
 	fault.Here("copy/placed")
 	c.bytes += info.Size()
+	return nil
+}
+
+// fits returns why a file of that size is not to be copied.
+func (c *copier) fits(size int64) error {
+	if most := c.request.FileBytes; most > 0 && size > most {
+		return fmt.Errorf("it has %s, and the session that asked for this may write %s to a file: %w", plaintext.Bytes(size), plaintext.Bytes(most), plainfile.ErrRefused)
+	}
+	if c.bytes+size > maxCopyBytes {
+		return fmt.Errorf("with it more than %s were to be copied: %w", plaintext.Bytes(maxCopyBytes), plainfile.ErrRefused)
+	}
 	return nil
 }
 

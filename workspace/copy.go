@@ -19,57 +19,72 @@ import (
 	"middleman/workspace/model"
 )
 
-// includeFile names the files that Copy copies, in the syntax of .gitignore.
-const includeFile = ".worktreeinclude"
+// IncludeFile names, in the main checkout, the files that Copy copies, in the syntax of .gitignore.
+const IncludeFile = ".worktreeinclude"
 
 // Limits for one workspace.
 const (
-	maxInclude   = 256 << 10 // bytes of includeFile
+	maxInclude   = 256 << 10 // bytes of IncludeFile
 	maxCopyFiles = 200_000
 	maxCopyBytes = 8 << 30
 	copyTold     = time.Second // the shortest time between two progress reports
 )
 
+// CopyRequest says what Copy copies.
+type CopyRequest struct {
+	// Patterns are added to those of .worktreeinclude.
+	Patterns []string
+	// Hides returns which file or directory is hidden from who uses the copy, of those that
+	// a path without links leads to or through; "" is none. nil hides nothing.
+	Hides func(path string) (by string, err error)
+	// FileBytes bounds the size of each file, 0 for no bound.
+	FileBytes int64
+}
+
 // Copy copies files that git ignores, such as .env, from the repository's main
 // checkout to the worktree of w. It copies those that .worktreeinclude in the
-// main checkout or patterns name. Both have the syntax of .gitignore, and only
+// main checkout or r.Patterns name. Both have the syntax of .gitignore, and only
 // git reads them.
 //
 // Copy reports a stage "copy" if there are any patterns. It may be repeated: it
 // never replaces a file. It keeps modes and times, and copies links as links.
-// It skips nested repositories, and everything that is neither file nor link,
-// and names what it skipped. If the limits are exceeded it copies nothing.
+// It skips nested repositories, everything that is neither file nor link, what is
+// hidden, and files that are too large, and names what it skipped. If the limits are exceeded it copies nothing.
 // After an error every copied file is complete.
 //
 // .worktreeinclude needs no consent: it copies the user's files from one of the
-// user's checkouts to another. Copy reads it in the main checkout, not in the
-// commit that the workspace begins at.
-func (m *Manager) Copy(ctx context.Context, w Workspace, patterns []string, progress Progress) (err error) {
+// user's checkouts to another, but for what r.Hides, whoever wrote it. Copy reads it in
+// the main checkout, not in the commit that the workspace begins at.
+func (m *Manager) Copy(ctx context.Context, w Workspace, r CopyRequest, progress Progress) (err error) {
 	defer model.Containing(w.Name, &err)
 	if w.Mode != ModeWorktree || git.SameDir(w.Repository, w.GitDir) { // a bare repository has no checkout
 		return nil
 	}
-	from, err := os.OpenRoot(w.Repository)
+	top, err := filepath.EvalSymlinks(w.Repository)
+	if err != nil {
+		return fmt.Errorf("find main checkout: %w", err)
+	}
+	from, err := os.OpenRoot(top)
 	if err != nil {
 		return fmt.Errorf("open main checkout: %w", err)
 	}
 	defer from.Close()
 	report := progress.OrSilent()
-	lines, err := plainfile.Read(from, includeFile, maxInclude)
+	lines, err := plainfile.Read(from, IncludeFile, maxInclude)
 	refused := err
 	if errors.Is(err, fs.ErrNotExist) {
 		refused = nil
 	}
-	for _, pattern := range patterns {
+	for _, pattern := range r.Patterns {
 		lines = append(append(lines, '\n'), pattern...)
 	}
 	if len(lines) == 0 && refused == nil {
 		return nil
 	}
 	return report.Detailed("copy", func() (string, error) {
-		c := &copier{from: from, temporary: ".middleman-copy-" + w.ID, report: report, told: time.Now()}
+		c := &copier{request: r, top: top, from: from, temporary: ".middleman-copy-" + w.ID, report: report, told: time.Now()}
 		if refused != nil {
-			c.skip(includeFile, refused)
+			c.skip(IncludeFile, refused)
 		}
 		if err := m.copyTo(ctx, c, w, lines); err != nil {
 			return "", fmt.Errorf("copy files that git ignores from %s: %w", plaintext.Quoted(w.Repository), err)
@@ -92,13 +107,14 @@ func (m *Manager) copyTo(ctx context.Context, c *copier, w Workspace, patterns [
 		return err
 	}
 	defer c.to.Close()
+	defer c.leave()
 	// A killed copy may have left this file.
 	if err := c.to.Remove(c.temporary); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	for _, name := range c.names {
-		if err := ctx.Err(); err != nil {
-			return err
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
 		if err := c.copy(ctx, name); err != nil {
 			return fmt.Errorf("%s: %w", plaintext.Quoted(name), err)
@@ -114,20 +130,12 @@ func (m *Manager) openRoot(w Workspace) (*os.Root, error) {
 		return nil, err
 	}
 	defer base.Close()
-	seen, err := base.Lstat(basedir.Name(w))
-	if err != nil {
-		return nil, fmt.Errorf("look at %s: %w", w.Root, err)
+	root, err := plainfile.OpenDir(base.Root, basedir.Name(w))
+	if errors.Is(err, plainfile.ErrRefused) {
+		return nil, fmt.Errorf("open %s: %w: %w", w.Root, ErrEscapes, err)
 	}
-	if !seen.IsDir() {
-		return nil, fmt.Errorf("%s is %s: %w", w.Root, plainfile.Kind(seen.Mode()), ErrEscapes)
-	}
-	root, err := base.OpenRoot(basedir.Name(w))
 	if err != nil {
 		return nil, fmt.Errorf("open %s: %w", w.Root, err)
-	}
-	if opened, err := root.Stat("."); err != nil || !os.SameFile(seen, opened) {
-		_ = root.Close()
-		return nil, errors.Join(fmt.Errorf("%s was replaced while it was opened: %w", w.Root, ErrEscapes), err)
 	}
 	return root, nil
 }
@@ -164,32 +172,72 @@ func ignoredBy(ctx context.Context, p git.Dirs, patterns []byte) ([]string, erro
 // measure selects the names that can be copied, and enforces the limits.
 func (c *copier) measure(names []string) error {
 	for _, name := range names {
-		if strings.HasSuffix(name, "/") {
-			c.skip(name, errors.New("it is a repository of its own"))
+		if hidden, err := c.hides(name); hidden || err != nil {
+			if err != nil {
+				return err
+			}
 			continue
 		}
-		info, err := c.from.Lstat(name)
+		size, why, err := c.look(name)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue // the user has just removed it
 		case err != nil:
-			c.skip(name, err)
-			continue
-		case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
-			c.skip(name, errors.New("it is "+plainfile.Kind(info.Mode())))
-			continue
-		case slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
-			c.skip(name, errors.New("it is git's own"))
+			return err
+		case why != nil:
+			c.skip(name, why)
 			continue
 		}
 		c.names = append(c.names, name)
-		c.total += info.Size()
+		c.total += size
 	}
 	if len(c.names) > maxCopyFiles || c.total > maxCopyBytes {
 		return fmt.Errorf("the patterns name %d files of %s, but at most %d of %s are copied; name fewer in %s or in copy, and retry",
-			len(c.names), plaintext.Bytes(c.total), maxCopyFiles, plaintext.Bytes(maxCopyBytes), includeFile)
+			len(c.names), plaintext.Bytes(c.total), maxCopyFiles, plaintext.Bytes(maxCopyBytes), IncludeFile)
 	}
 	return nil
+}
+
+// hides reports whether a file is hidden, and records what hides it, once. What a hidden
+// directory has in it is not told.
+func (c *copier) hides(name string) (bool, error) {
+	if c.request.Hides == nil {
+		return false, nil
+	}
+	by, err := c.request.Hides(filepath.Join(c.top, name))
+	if err != nil || by == "" {
+		return false, err
+	}
+	if !slices.Contains(c.hidden, by) {
+		c.hidden = append(c.hidden, by)
+		shown, err := filepath.Rel(c.top, by)
+		if err != nil || !filepath.IsLocal(shown) {
+			shown = "all of it"
+		}
+		c.skip(shown, errHidden)
+	}
+	return true, nil
+}
+
+// look returns the size of a file, and why it is not to be copied, if it is not.
+func (c *copier) look(name string) (size int64, why, err error) {
+	if strings.HasSuffix(name, "/") {
+		return 0, errors.New("it is a repository of its own"), nil
+	}
+	info, err := c.from.Lstat(name)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return 0, nil, err
+	case err != nil:
+		return 0, err, nil
+	case !info.Mode().IsRegular() && info.Mode()&fs.ModeSymlink == 0:
+		why = errors.New("it is " + plainfile.Kind(info.Mode()))
+	case slices.ContainsFunc(strings.Split(name, "/"), func(part string) bool { return strings.EqualFold(part, ".git") }):
+		why = errors.New("it is git's own")
+	case c.request.FileBytes > 0 && info.Size() > c.request.FileBytes:
+		why = c.fits(info.Size())
+	}
+	return info.Size(), why, nil
 }
 
 // summary says what was skipped, if anything, and what was copied.

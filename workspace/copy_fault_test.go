@@ -28,7 +28,7 @@ func TestFaultCopyChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	m := workspace.New(workspace.Options{Base: baseOf(w)})
-	if err := m.Copy(context.Background(), w, []string{"cache/"}, nil); err != nil {
+	if err := m.Copy(context.Background(), w, workspace.CopyRequest{Patterns: []string{"cache/"}}, nil); err != nil {
 		t.Fatal(err)
 	}
 }

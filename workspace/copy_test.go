@@ -19,7 +19,7 @@ import (
 func copyStage(t *testing.T, m *workspace.Manager, w workspace.Workspace, patterns ...string) (workspace.Stage, error) {
 	t.Helper()
 	var last workspace.Stage
-	err := m.Copy(context.Background(), w, patterns, func(s workspace.Stage) { last = s })
+	err := m.Copy(context.Background(), w, workspace.CopyRequest{Patterns: patterns}, func(s workspace.Stage) { last = s })
 	return last, err
 }
 
@@ -249,6 +249,55 @@ func TestCopyHostile(t *testing.T) {
 	}
 }
 
+// What is hidden is not copied, and a directory that is exchanged meanwhile with a link to
+// what is hidden is not read through.
+func TestCopyHidden(t *testing.T) {
+	repo := newRepo(t)
+	commit(t, repo, ".gitignore", "*.key\nkeys/\n")
+	for _, name := range []string{"a.key", "keys/x.key", "keys/y.key", "dir/x.key", "dir/sub/x.key", "z.key"} {
+		write(t, filepath.Join(repo, name), name)
+	}
+	top, err := filepath.EvalSymlinks(repo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, _ := newManager(t)
+	w := create(t, m, request(repo, "w1"))
+	linked := filepath.Join(t.TempDir(), "linked")
+	if err := os.Symlink(repo, linked); err != nil {
+		t.Fatal(err)
+	}
+	w.Repository = linked
+	exchanged := false
+	r := workspace.CopyRequest{Patterns: []string{"*.key"}, Hides: func(path string) (string, error) {
+		if path == filepath.Join(top, "z.key") { // the last one
+			exchanged = true
+			return "", errors.Join(os.Rename(filepath.Join(repo, "dir"), filepath.Join(repo, "away")), os.Symlink("keys", filepath.Join(repo, "dir")))
+		}
+		for _, by := range []string{filepath.Join(top, "a.key"), filepath.Join(top, "keys")} {
+			if path == by || filepath.Dir(path) == by {
+				return by, nil
+			}
+		}
+		return "", nil
+	}}
+	var last workspace.Stage
+	if err := m.Copy(t.Context(), w, r, func(s workspace.Stage) { last = s }); err != nil || !exchanged {
+		t.Fatalf("exchanged %t: %v", exchanged, err)
+	}
+	same(t, copied(t, w.Root), map[string]string{"z.key": "z.key"})
+	for _, said := range []string{"a.key (it is hidden from sandboxed programs)", "keys (it is hidden", "dir/x.key (dir is a symbolic link", "copied 1 file"} {
+		if !strings.Contains(last.Detail, said) {
+			t.Errorf("%q does not say %q", last.Detail, said)
+		}
+	}
+	broken := errors.New("broken")
+	r.Hides = func(string) (string, error) { return "", broken }
+	if err := m.Copy(t.Context(), w, r, nil); !errors.Is(err, broken) {
+		t.Errorf("what is hidden is not known: %v", err)
+	}
+}
+
 func TestCopyTooMuch(t *testing.T) {
 	repo := newRepo(t)
 	commit(t, repo, ".gitignore", "big\nsmall\n")
@@ -274,7 +323,7 @@ func TestCopyCancelled(t *testing.T) {
 	w := create(t, m, request(repo, "w1"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := m.Copy(ctx, w, []string{".env"}, nil); !errors.Is(err, context.Canceled) {
+	if err := m.Copy(ctx, w, workspace.CopyRequest{Patterns: []string{".env"}}, nil); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 	same(t, copied(t, w.Root), map[string]string{})

@@ -41,7 +41,7 @@ type Workspaces interface {
 	Locate(ctx context.Context, r workspace.CreateRequest) (located workspace.CreateRequest, top, gitDir string, err error)
 	Begin(ctx context.Context, r workspace.CreateRequest, progress workspace.Progress) (workspace.Workspace, error)
 	Checkout(ctx context.Context, r workspace.CreateRequest, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, error)
-	Copy(ctx context.Context, w workspace.Workspace, patterns []string, progress workspace.Progress) error
+	Copy(ctx context.Context, w workspace.Workspace, r workspace.CopyRequest, progress workspace.Progress) error
 	Undo(ctx context.Context, w workspace.Workspace, discard bool) error
 
 	// These read a workspace and do not change it.

@@ -69,29 +69,21 @@ func (b *brought) forget(id string) {
 func (s *App) quarantine(w workspace.Workspace) *quarantine.Quarantine {
 	// Without a method git cannot look into it, and says so.
 	method, _ := sandbox.Choose(sandbox.Workspace, s.Support())
-	return quarantine.At(s.Dirs.Quarantine(w.ID), w, method, func(ctx context.Context) ([]string, error) { return s.hiddenFrom(ctx, w.ID) })
+	return quarantine.At(s.Dirs.Quarantine(w.ID), w, method, func(ctx context.Context) ([]string, error) { return s.hiddenFrom(ctx, w) })
 }
 
-// hiddenFrom returns what no sandboxed session of a workspace must read: what is hidden
-// now, and what was when its sessions began.
-func (s *App) hiddenFrom(ctx context.Context, id string) ([]string, error) {
-	rows, _, err := s.Store.Sessions(ctx, id, store.Page{Limit: -1})
+// hiddenFrom returns what no sandboxed session of w must read: what is hidden now, and
+// what was when its sessions began.
+func (s *App) hiddenFrom(ctx context.Context, w workspace.Workspace) ([]string, error) {
+	policies, err := s.policies(ctx, w)
 	if err != nil {
 		return nil, err
 	}
-	m := s.maker()
 	var more []string
-	for _, row := range rows {
-		if row.Sandbox == nil {
-			continue
-		}
-		p, err := m.Read(row.ID)
-		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
-		}
+	for _, p := range policies {
 		more = append(more, p.Hidden...)
 	}
-	return m.Hidden(more...)
+	return s.maker().Hidden(more...)
 }
 
 // hasQuarantine reports whether sandboxed sessions were started in w.
@@ -307,4 +299,69 @@ func (s *App) dropQuarantine(ctx context.Context, w workspace.Workspace) (warnin
 		return "what its sandbox held is kept in " + s.Dirs.Quarantine(w.ID) + ": " + s.redact(oneLine(err))
 	}
 	return ""
+}
+
+// The server reads files without a sandbox, and what it copies into a workspace has another
+// path there, at which no policy hides it. So it copies nothing that a sandbox hides. A
+// program may have asked for the copy: by a worker, and by the list of what is copied
+// (.worktreeinclude), which it writes where it works in the main checkout.
+
+// policies returns those of the sandboxed sessions of w, and that of the session that asked
+// for w as the workspace of a worker.
+func (s *App) policies(ctx context.Context, w workspace.Workspace) (list []sandbox.Policy, err error) {
+	rows, _, err := s.Store.Sessions(ctx, w.ID, store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	ids := []string{}
+	for _, row := range rows {
+		if row.Sandbox != nil {
+			ids = append(ids, row.ID)
+		}
+	}
+	if w.ParentSession != "" {
+		ids = append(ids, w.ParentSession)
+	}
+	for _, id := range ids {
+		p, err := s.maker().Read(id)
+		switch {
+		case errors.Is(err, fs.ErrNotExist): // it has no sandbox, or is forgotten
+			continue
+		case err != nil:
+			return nil, err
+		}
+		list = append(list, p)
+	}
+	return list, nil
+}
+
+// copyRequest says what of the main checkout comes into w: what patterns name, but for what
+// is hidden from its sessions or from the one that asked for it, and what is hidden from
+// every sandboxed session. A session of w may be sandboxed later.
+func (s *App) copyRequest(ctx context.Context, w workspace.Workspace, patterns []string) (workspace.CopyRequest, error) {
+	policies, err := s.policies(ctx, w)
+	if err != nil {
+		return workspace.CopyRequest{}, err
+	}
+	r := workspace.CopyRequest{Patterns: patterns}
+	for _, p := range policies {
+		if p.Session == w.ParentSession {
+			r.FileBytes = p.Limits.Files
+		}
+	}
+	usual := sync.OnceValues(func() (sandbox.Policy, error) {
+		main := canonical(w.Repository)
+		if s.Dirs.IsWorkspace(main, "") { // our own data is hidden, but for the workspaces in it
+			return s.maker().Usual(main)
+		}
+		return s.maker().Usual()
+	})
+	r.Hides = func(path string) (by string, err error) {
+		p, err := usual()
+		for _, p := range append(policies, p) {
+			by = cmp.Or(by, p.Hides(path))
+		}
+		return by, err
+	}
+	return r, nil
 }

@@ -128,7 +128,22 @@ func (s *App) supply(ctx context.Context, w workspace.Workspace, c repoConfig) (
 	if c.usable() {
 		patterns = c.config.Copy
 	}
-	return w, s.Workspaces.Copy(ctx, w, patterns, func(stage workspace.Stage) { s.stage(ctx, w.ID, stage) })
+	return w, s.copyFiles(ctx, w, patterns)
+}
+
+// copyFiles copies what patterns name from the main checkout into w. A delete can end it.
+func (s *App) copyFiles(ctx context.Context, w workspace.Workspace, patterns []string) error {
+	r, err := s.copyRequest(ctx, w, patterns)
+	if err != nil {
+		return err
+	}
+	running, leave := s.setups.enter(ctx, w.ID)
+	defer leave()
+	err = s.Workspaces.Copy(running, w, r, s.stages(ctx, w.ID))
+	if errors.Is(err, errSetupEnded) {
+		return Refusef(api.CodeSetupFailed, "%s", err)
+	}
+	return err
 }
 
 // passOver returns the reason why a configuration is not used, or "".

@@ -249,6 +249,11 @@ func (s *App) spawnWorktree(ctx context.Context, x spawning) (api.Spawned, error
 	if brought.Head != "" || brought.Conflict {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("the worker begins at commit %.12s of branch %s, and the sandbox of its parent is elsewhere", w.BaseCommit, brought.Branch))
 	}
+	if last, is, err := s.Store.LastStage(ctx, w.ID, "copy"); err == nil && is {
+		if why, skipped := strings.CutPrefix(last.Detail, workspace.Skipped); skipped {
+			out.Warnings = append(out.Warnings, "not all was copied that "+workspace.IncludeFile+" names: "+why)
+		}
+	}
 	if uncommitted > 0 {
 		out.Warnings = append(out.Warnings, fmt.Sprintf("%s of the parent not committed: the worker begins at commit %.12s without these changes",
 			counted(uncommitted, "changed or new file is", "changed or new files are"), w.BaseCommit))

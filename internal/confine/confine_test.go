@@ -327,6 +327,21 @@ func TestCopies(t *testing.T) {
 	}
 }
 
+// The copy of a worker is of the directory that the profile names: its parent, which may
+// not read another, can name one in a variable.
+func TestCopiesOfAWorker(t *testing.T) {
+	p := newPlace(t, sandbox.Bubblewrap)
+	write(t, filepath.Join(p.maker.Home, ".agent/login"), "login", time.Now())
+	write(t, filepath.Join(p.maker.Home, ".ssh/key"), "secret", time.Now())
+	p.session.Profile.Directories = []string{"AGENT_HOME=~/.agent"}
+	p.session.Parent, p.session.ParentPrivate = &sandbox.Policy{Level: sandbox.Workspace}, []string{"~/.agent"}
+	_, env := p.make(t, "AGENT_HOME="+filepath.Join(p.maker.Home, ".ssh"))
+	names, err := filepath.Glob(filepath.Join(env.Lookup("AGENT_HOME"), "*"))
+	if err != nil || len(names) != 1 || filepath.Base(names[0]) != "login" {
+		t.Errorf("the copy has %q, %v", names, err)
+	}
+}
+
 // A network list opens these hosts at every level, and nothing else.
 func TestNetwork(t *testing.T) {
 	for _, c := range []struct {

@@ -61,7 +61,8 @@ func (b *builder) copies() error {
 func (b *builder) copy(d agent.Directory) error {
 	from := b.expand([]string{d.Path})[0]
 	usual := true
-	if named := b.env.Lookup(d.Variable); d.Variable != "" && filepath.IsAbs(named) {
+	// A worker's variables are those that the program which starts it has named.
+	if named := b.env.Lookup(d.Variable); d.Variable != "" && filepath.IsAbs(named) && b.Parent == nil {
 		from, usual = filepath.Clean(named), false
 	}
 	if d.Variable == "" && b.Method != sandbox.Bubblewrap {

@@ -1,6 +1,6 @@
 // Package plainfile opens files that another program or user put there. It
 // opens regular files only. Open and Read follow no link at the last part of
-// the name. It never waits for the other end of a FIFO, and reads no more than
+// the name, and OpenDir none at all. It never waits for the other end of a FIFO, and reads no more than
 // the caller allows.
 package plainfile
 
@@ -38,6 +38,31 @@ func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 		return nil, nil, err
 	}
 	return f, opened, nil
+}
+
+// OpenDir opens a directory in root. It refuses a link to one, and a directory that was
+// replaced while it was opened. The caller closes it.
+func OpenDir(root *os.Root, name string) (*os.Root, error) {
+	seen, err := root.Lstat(name)
+	if err != nil {
+		return nil, err
+	}
+	if !seen.IsDir() {
+		return nil, fmt.Errorf("%s is %s: %w", name, Kind(seen.Mode()), ErrRefused)
+	}
+	dir, err := root.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := dir.Stat(".")
+	if err == nil && !os.SameFile(seen, opened) {
+		err = fmt.Errorf("%s was replaced while it was opened: %w", name, ErrRefused)
+	}
+	if err != nil {
+		_ = dir.Close()
+		return nil, err
+	}
+	return dir, nil
 }
 
 // Read reads a regular file of at most limit bytes.

@@ -46,6 +46,7 @@ type rule int
 
 const (
 	asRoot rule = iota // what the root is: shown read-only
+	held               // writable, and a mount point of its own, which nobody inside can rename
 	emptied
 	temporary
 	hidden
@@ -100,7 +101,7 @@ func bubblewrapArgv(p Policy, f facts, filter int) []string {
 			argv = append(argv, "--bind", p.Temp, r.path)
 		case shown:
 			argv = append(argv, "--ro-bind", r.path, r.path)
-		case writable:
+		case writable, held:
 			argv = append(argv, "--bind", r.path, r.path)
 		}
 	}
@@ -170,7 +171,9 @@ func (p Policy) source(path string) string {
 
 // rules returns what becomes of which path, a directory before what is below it. A
 // rule that changes nothing is left out: a path in a writable directory is not bound
-// again, because the program could have put a link there.
+// again, because the program could have put a link there. Directories in it that lead to
+// what is hidden are: renamed, they would take that to a path that is not hidden outside.
+// While a session holds them they cannot become links.
 func rules(p Policy, f facts) []ruled {
 	var all []ruled
 	for _, path := range []string{"/run", "/var/run"} {
@@ -197,6 +200,13 @@ func rules(p Policy, f facts) []ruled {
 	}
 	add(shown, p.Show...)
 	add(writable, p.Writable...)
+	for _, path := range p.Hidden {
+		for _, open := range p.Writable {
+			for dir := filepath.Dir(path); below(dir, open); dir = filepath.Dir(dir) {
+				add(held, dir)
+			}
+		}
+	}
 	sort.SliceStable(all, func(i, j int) bool {
 		return all[i].path < all[j].path || all[i].path == all[j].path && all[i].rule > all[j].rule
 	})
@@ -212,8 +222,11 @@ func rules(p Policy, f facts) []ruled {
 				break
 			}
 		}
+		if around == held {
+			around = writable
+		}
 		gone := around == emptied || around == temporary || around == hidden
-		if r.rule == around || r.rule == hidden && gone || r.rule == shown && around == asRoot {
+		if r.rule == around || r.rule == hidden && gone || r.rule == shown && around == asRoot || r.rule == held && around != writable {
 			continue
 		}
 		kept = append(kept, r)

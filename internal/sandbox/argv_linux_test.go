@@ -25,7 +25,7 @@ func simulated(names ...string) facts {
 }
 
 func TestRules(t *testing.T) {
-	system := []string{"/tmp/", "/run/", "/h/.ssh/", "/h/.netrc", "/d/", "/d/w/", "/d/w/.env", "/w/", "/w/out/", "/w/.env", "/tmp/w/", "/tmp/.x", "/run/u/w/", "/s/", "/s/a/"}
+	system := []string{"/tmp/", "/run/", "/h/.ssh/", "/h/.netrc", "/d/", "/d/w/", "/d/w/.env", "/w/", "/w/out/", "/w/.env", "/tmp/w/", "/tmp/.x", "/run/u/w/", "/s/", "/s/a/", "/w/c/", "/w/c/d/", "/w/c/d/key"}
 	for _, c := range []struct {
 		name string
 		p    Policy
@@ -37,6 +37,10 @@ func TestRules(t *testing.T) {
 		{"a workspace in hidden state", Policy{Hidden: []string{"/d"}, Writable: []string{"/d/w"}}, "/d hidden, /d/w writable, /run emptied, /tmp temporary"},
 		{"a hidden file in it", Policy{Hidden: []string{"/d/w/.env", "/d"}, Writable: []string{"/d/w"}},
 			"/d hidden, /d/w writable, /d/w/.env hidden, /run emptied, /tmp temporary"},
+		{"a hidden file deep in it, and what leads there", Policy{Hidden: []string{"/w/c/d/key", "/w/.env"}, Writable: []string{"/w"}},
+			"/run emptied, /tmp temporary, /w writable, /w/.env hidden, /w/c held, /w/c/d held, /w/c/d/key hidden"},
+		{"below what is hidden", Policy{Hidden: []string{"/w/c/d/key", "/w/c"}, Writable: []string{"/w"}},
+			"/run emptied, /tmp temporary, /w writable, /w/c hidden"},
 		{"writable in writable is not bound again", Policy{Writable: []string{"/w/out", "/w"}}, "/run emptied, /tmp temporary, /w writable"},
 		{"hidden in what is gone already", Policy{Hidden: []string{"/tmp/.x"}}, "/run emptied, /tmp temporary"},
 		{"a workspace in /tmp and in /run", Policy{Writable: []string{"/tmp/w", "/run/u/w"}},
@@ -49,7 +53,7 @@ func TestRules(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range rules(c.p, simulated(system...)) {
-			got = append(got, r.path+" "+[]string{"asRoot", "emptied", "temporary", "hidden", "shown", "writable"}[r.rule])
+			got = append(got, r.path+" "+[]string{"asRoot", "held", "emptied", "temporary", "hidden", "shown", "writable"}[r.rule])
 		}
 		if strings.Join(got, ", ") != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, strings.Join(got, ", "), c.want)

@@ -73,6 +73,26 @@ func SystemHidden() []string {
 	})
 }
 
+// Hides returns the hidden path by which the program must not read path, "" if it may.
+// path has no link in it.
+func (p Policy) Hides(path string) (by string) {
+	deepest := -1
+	for _, list := range []struct {
+		paths []string
+		hides bool
+	}{{p.Hidden, true}, {p.Show, false}, {p.Writable, false}} {
+		for _, at := range list.paths {
+			if len(at) >= deepest && Within(path, at) {
+				deepest, by = len(at), ""
+				if list.hides {
+					by = at
+				}
+			}
+		}
+	}
+	return by
+}
+
 // Existing returns what a policy has for paths: each once, without links, sorted.
 // Missing ones are left out. A path that leads to the root or to a home directory,
 // which would take away everything, is an error.

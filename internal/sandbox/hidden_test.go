@@ -27,6 +27,23 @@ func TestDefaultHidden(t *testing.T) {
 	}
 }
 
+// Hides is what rules makes of a policy.
+func TestHides(t *testing.T) {
+	p := Policy{
+		Hidden:   []string{"/d", "/h/.ssh", "/w/.env", "/w/keys", "/s", "/both"},
+		Show:     []string{"/s/open", "/both", "/w/keys/public"},
+		Writable: []string{"/d/w", "/w"},
+	}
+	for path, want := range map[string]string{
+		"/h": "", "/h/.ssh": "/h/.ssh", "/h/.ssh/key": "/h/.ssh", "/h/.ssh2": "", "/d/x": "/d", "/d/w": "", "/d/w/x": "",
+		"/w/a": "", "/w/.env": "/w/.env", "/w/.env2": "", "/w/keys/a/b": "/w/keys", "/w/keys/public/a": "", "/s/x": "/s", "/s/open/x": "", "/both": "",
+	} {
+		if got := p.Hides(path); got != want {
+			t.Errorf("%s: %q, want %q", path, got, want)
+		}
+	}
+}
+
 // The table in SECURITY.md names each path once.
 func TestHiddenIsDocumented(t *testing.T) {
 	page, err := os.ReadFile("../../SECURITY.md")

@@ -162,6 +162,33 @@ func TestFilesInside(t *testing.T) {
 	})
 }
 
+// A directory of the workspace in which something is hidden stays where it is: at another
+// path nothing would know that it is hidden.
+func TestWhatLeadsToHiddenStays(t *testing.T) {
+	if !slices.Contains(methods(t), Bubblewrap) {
+		t.Skip("Landlock hides nothing in a writable directory")
+	}
+	at := newPlace(t)
+	deep := filepath.Join(at.workspace, "a/b/keys")
+	if err := os.MkdirAll(deep, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	writeFile(t, filepath.Join(deep, "key"), "the key")
+	p := at.policy(Bubblewrap)
+	p.Hidden = append(p.Hidden, deep)
+	for script, works := range map[string]bool{
+		"mv a c": false, "mv a/b c": false, "mv a/b/keys c": false, "rm -rf a/b/keys": false, "cat a/b/keys/key": false,
+		"echo x >a/new && echo x >a/b/new && mkdir a/dir && mv a/dir a/b/dir2": true,
+	} {
+		if out, code := shell(t, p, script); (code == 0) != works {
+			t.Errorf("%s: exit status %d, and want success to be %t\n%s", script, code, works, out)
+		}
+	}
+	if raw, err := os.ReadFile(filepath.Join(deep, "key")); err != nil || string(raw) != "the key" {
+		t.Errorf("the hidden file is now %q: %v", raw, err)
+	}
+}
+
 func TestExitStatus(t *testing.T) {
 	eachMethod(t, func(t *testing.T, m Method) {
 		p := newPlace(t).policy(m)
