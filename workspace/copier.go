@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
 
 	"middleman/internal/fault"
@@ -205,7 +206,8 @@ func (c *copier) fits(size int64) error {
 }
 
 // content fills a new file. The two files share blocks if the file system
-// supports that.
+// supports that. Else holes stay holes, and what does not fit on the disk is refused
+// before anything is written.
 func (c *copier) content(ctx context.Context, to, from *os.File, size int64) error {
 	if err := fault.Error("copy/content"); err != nil {
 		return err
@@ -213,21 +215,32 @@ func (c *copier) content(ctx context.Context, to, from *os.File, size int64) err
 	if cloneFile(to, from) == nil {
 		return nil
 	}
-	for done := int64(0); done < size; {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		n, err := io.CopyN(to, from, min(copyPiece, size-done))
-		done += n
-		if errors.Is(err, io.EOF) {
-			return nil // the file became shorter
-		}
-		if err != nil {
-			return err
-		}
-		c.tell(done)
+	if needs, has := allocated(from, size), room(to); needs > has {
+		return fmt.Errorf("it takes %s, and the disk has %s: %w", plaintext.Bytes(needs), plaintext.Bytes(has), syscall.ENOSPC)
 	}
-	return nil
+	for done := int64(0); done < size; {
+		start, end := nextData(from, done, size)
+		for _, f := range []*os.File{from, to} {
+			if _, err := f.Seek(start, io.SeekStart); err != nil {
+				return err
+			}
+		}
+		for done = start; done < end; {
+			if ctx.Err() != nil {
+				return context.Cause(ctx)
+			}
+			n, err := io.CopyN(to, from, min(copyPiece, end-done))
+			done += n
+			if errors.Is(err, io.EOF) {
+				return nil // the file became shorter
+			}
+			if err != nil {
+				return err
+			}
+			c.tell(done)
+		}
+	}
+	return to.Truncate(size) // it may end in a hole
 }
 
 // publish gives the temporary file its name by link(2), which replaces nothing.

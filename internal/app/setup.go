@@ -140,8 +140,8 @@ func (s *App) copyFiles(ctx context.Context, w workspace.Workspace, patterns []s
 	running, leave := s.setups.enter(ctx, w.ID)
 	defer leave()
 	err = s.Workspaces.Copy(running, w, r, s.stages(ctx, w.ID))
-	if errors.Is(err, errSetupEnded) {
-		return Refusef(api.CodeSetupFailed, "%s", err)
+	if cause := context.Cause(running); err != nil && errors.Is(cause, errSetupEnded) {
+		return Refusef(api.CodeSetupFailed, "copy files that git ignores into workspace %s: %s", w.Name, cause)
 	}
 	return err
 }
