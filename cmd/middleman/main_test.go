@@ -75,6 +75,7 @@ func scripts(dir string) testscript.Params {
 			"http":        cmdHTTP,
 			"rm-race":     cmdRemoveRace,
 			"prompts":     cmdPrompts,
+			"at-once":     cmdAtOnce,
 			"race":        cmdRace,
 			"together":    cmdTogether,
 			"consistent":  cmdConsistent,

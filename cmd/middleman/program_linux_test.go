@@ -33,6 +33,9 @@ func runProgram(args []string) error {
 	if len(args) == 2 && args[0] == "dialog" {
 		return dialog(args[1])
 	}
+	if len(args) == 2 && args[0] == "composer" {
+		return composer(args[1])
+	}
 	if err := rawOutput(); err != nil {
 		return err
 	}

@@ -26,8 +26,38 @@ func TestNewRow(t *testing.T) {
 		{"a menu", "> ", "> hello\n❯ 1. Yes", "hello", "❯ 1. Yes"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if got := newRow(rows(tt.before), rows(tt.after), tt.text); got != tt.want {
-				t.Errorf("%q, want %q", got, tt.want)
+			if got, with := newRow(rows(tt.before), rows(tt.after), tt.text); got != tt.want || with != "" {
+				t.Errorf("%q, beside %q; want %q", got, with, tt.want)
+			}
+		})
+	}
+}
+
+// A text that was put beside another one is not alone in its input.
+func TestBesideAnother(t *testing.T) {
+	for _, tt := range []struct{ name, before, after, text, want string }{
+		{"an empty input", "❯ ", "❯ but not in prod", "but not in prod", ""},
+		{"a name as mark", "ask> (Esc ends)", "ask> hello (Esc ends)", "hello", ""},
+		{"a frame", "fix │ > │", "fix │ > hello │", "hello", ""},
+		{"a number", "In [3]: ", "In [3]: hello", "hello", ""},
+		{"a shell", "me@box ~/a $ ", "me@box ~/a $ hello", "hello", ""},
+		{"folded", "│ > │", "│ > [Pasted text #1 +12 lines] │", "a\nb", ""},
+		{"a folded one above", "> [Pasted text #1 +3 lines]\n> ", "> [Pasted text #1 +3 lines]\n> hello", "hello", ""},
+		{"elsewhere on the screen", "> delete the old logs\n❯ ", "> delete the old logs\n❯ hello", "hello", ""},
+
+		{"behind another", "❯ delete the old logs", "❯ delete the old logsbut not in prod", "but not in prod", "❯ delete the old logsbut not in prod"},
+		{"behind another and a blank", "│ > fix it. │", "│ > fix it. hello │", "hello", "│ > fix it. hello │"},
+		{"behind a question", "> why?", "> why?hello", "hello", "> why?hello"},
+		{"before another", "> logs", "> hellologs", "hello", "> hellologs"},
+		{"within another", "> ab", "> ahellob", "hello", "> ahellob"},
+		{"behind another, folded", "> fix it", "> fix it[Pasted text #1 +12 lines]", "a\nb", "> fix it[Pasted text #1 +12 lines]"},
+		{"behind a folded one", "> [Pasted text #1 +3 lines]", "> [Pasted text #1 +3 lines]hello", "hello", "> [Pasted text #1 +3 lines]hello"},
+		{"two folded ones", "> [Pasted text #1 +3 lines]", "> [Pasted text #1 +3 lines][Pasted text #2 +1 lines]", "a\nb", "> [Pasted text #1 +3 lines][Pasted text #2 +1 lines]"},
+		{"wrapped", "> fix it", "> fix itone two\n  three", "one two three", "> fix itone two"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if row, got := newRow(rows(tt.before), rows(tt.after), tt.text); got != tt.want || row != "" {
+				t.Errorf("beside %q, new %q; want %q", got, row, tt.want)
 			}
 		})
 	}
@@ -53,12 +83,14 @@ func FuzzNewRow(f *testing.F) {
 	f.Add("[Pasted text #1]", "\xff\n")
 	f.Fuzz(func(t *testing.T, screen, text string) {
 		before := rows(screen)
-		if got := newRow(before, before, text); got != "" {
-			t.Errorf("%q is new", got)
+		if got, with := newRow(before, before, text); got != "" || with != "" {
+			t.Errorf("%q is new, beside %q", got, with)
 		}
 		const dialog = "ЖЖ?"
-		if after := append(before, dialog); solid(screen+text) == "" && newRow(before, after, text) != dialog {
-			t.Error("a new row is not found")
+		if solid(screen+text) == "" {
+			if got, _ := newRow(before, append(before, dialog), text); got != dialog {
+				t.Error("a new row is not found")
+			}
 		}
 	})
 }

@@ -25,12 +25,13 @@ import (
 //     output is held until it has begun to read it (terminal.Expect.Held), so it
 //     cannot draw a dialog in between.
 //  3. The program draws the text. Send looks again: if there is more on the
-//     screen than the text that was pasted, it goes no further.
+//     screen than the text that was pasted, or if the text was put behind another
+//     one, it goes no further.
 //  4. The submit key is pressed if the screen is still that of step 3, held in
 //     the same way.
 //
 // Paste and key are two inputs, because agents take a key that comes with a paste
-// for a part of it.
+// for a part of it. The caller sees to it that no other prompt comes in between.
 
 const (
 	pasteBegin, pasteEnd = "\x1b[200~", "\x1b[201~"
@@ -186,7 +187,7 @@ type pasted struct {
 // else that is new.
 func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was pasted) (offset uint64, err error) {
 	for began := time.Now(); ; {
-		awaitEcho(ctx, s, was.at)
+		AwaitDrawn(ctx, s, was.at)
 		now, err := look(ctx, s)
 		if err != nil {
 			return 0, &NotSubmittedError{err.Error(), err}
@@ -194,8 +195,10 @@ func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was
 		expect := terminal.Expect{Hash: now.hashFor(was.answer), Held: true}
 		if now.Offset == was.at {
 			expect = terminal.Expect{Offset: &was.at, Held: true} // it shows nothing of what is typed
-		} else if row := newRow(was.seen.rows(), now.rows(), was.text); row != "" {
+		} else if row, with := newRow(was.seen.rows(), now.rows(), was.text); row != "" {
 			return 0, &NotSubmittedError{fmt.Sprintf("its screen shows something else that is new, %q", row), terminal.ErrChanged}
+		} else if with != "" && !was.answer {
+			return 0, &NotSubmittedError{fmt.Sprintf("its input had other text already, %q", with), terminal.ErrChanged}
 		}
 		if status := p.Judge(now.evidence()); status.State == Waiting && !was.answer {
 			return 0, &NotSubmittedError{"it is " + status.Text(), terminal.ErrChanged}
@@ -210,9 +213,9 @@ func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was
 	}
 }
 
-// awaitEcho waits until the program has drawn what was typed at an offset, or
+// AwaitDrawn waits until the program has drawn what was typed at an offset, or
 // for so long as that may take.
-func awaitEcho(ctx context.Context, s terminal.Session, at uint64) {
+func AwaitDrawn(ctx context.Context, s terminal.Session, at uint64) {
 	anything, err := await.Regex(`(?s).`)
 	if err != nil {
 		return

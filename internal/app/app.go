@@ -152,6 +152,7 @@ type App struct {
 	Options
 	Events *events.Hub
 	gates  gates
+	inputs inputs
 	// settingUp are the ready workspaces whose setup runs.
 	settingUp busy
 	// setups are the running setups and teardowns, of all workspaces.

@@ -311,9 +311,10 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
 }
 
-// Prompt sends a text to a session's program and submits it, as agent.Send does.
-// If when is set, it first waits until the program is idle, for at most so long;
-// then the error is a *Refusal with api.CodeTimeout.
+// Prompt sends a text to a session's program and submits it, as agent.Send does. Other
+// prompts, and inputs that come by the server, go before or after it, never between its
+// paste and its submit key. If when is set, Prompt first waits until the program is
+// idle, for at most so long; then the error is a *Refusal with api.CodeTimeout.
 func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.Duration) (api.Prompted, error) {
 	if err := agent.CheckPrompt(in.Text); err != nil {
 		return api.Prompted{}, Refusef(api.CodeBadRequest, "%s", err)
@@ -326,18 +327,80 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.
 	if err != nil {
 		return api.Prompted{}, err
 	}
-	if when > 0 {
-		if err := s.awaitIdle(ctx, id, in.Answer, when); err != nil {
-			return api.Prompted{}, err
-		}
+	leave, err := s.promptTurn(ctx, id, in.Answer, when)
+	if err != nil {
+		return api.Prompted{}, err
 	}
 	profile := s.profileOf(ctx, row)
 	var out api.Prompted
 	err = s.Guarded("send a prompt to session "+id, func() (err error) {
-		out.Offset, err = profile.Send(ctx, b.Session(id), in)
+		out.Offset, err = s.sendPrompt(ctx, b.Session(id), profile, in, leave)
 		return err
 	})
 	return out, err
+}
+
+const (
+	// turnWait is how long a prompt waits until others have been typed: more than
+	// one prompt takes.
+	turnWait = 20 * time.Second
+	// promptTime bounds what a prompt does with its session.
+	promptTime = 30 * time.Second
+)
+
+// promptTurn is InputTurn for a prompt. If when is set, the program is idle when it
+// returns, for which it waits at most so long.
+func (s *App) promptTurn(ctx context.Context, id string, answer bool, when time.Duration) (leave func(), err error) {
+	for began := time.Now(); ; {
+		if when > 0 {
+			if err := s.awaitIdle(ctx, id, answer, when-time.Since(began)); err != nil {
+				return nil, err
+			}
+		}
+		late := Refusef(api.CodeBusy, "nothing was typed: another input has been typed into the session for %s, and its program does not read it", turnWait)
+		limited, cancel := context.WithTimeoutCause(ctx, turnWait, late)
+		leave, err := s.InputTurn(limited, id)
+		cancel()
+		if err != nil || when == 0 {
+			return leave, err
+		}
+		now, err := s.AgentStatus(ctx, id)
+		idle := false
+		if err == nil {
+			idle, err = takesPrompt(now, answer)
+		}
+		if idle && err == nil {
+			return leave, nil
+		}
+		if leave(); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// sendPrompt sends a prompt whose turn it is. It goes on if ctx ends, so that a sender
+// who leaves does not leave a text behind that is not submitted. leave is called when
+// the program has drawn what came of it, or has had the time to do so.
+func (s *App) sendPrompt(ctx context.Context, to terminal.Session, profile agent.Profile, in agent.Prompt, leave func()) (offset uint64, err error) {
+	leaving := false // by itself
+	defer func() {
+		if !leaving {
+			leave()
+		}
+	}()
+	err = s.work.run(ctx, func(ctx context.Context) (err error) {
+		ctx, cancel := context.WithTimeout(ctx, promptTime)
+		defer cancel()
+		offset, err = profile.Send(ctx, to, in)
+		return err
+	})
+	if err == nil {
+		leaving = s.watches.start(ctx, func(ctx context.Context) {
+			defer leave()
+			agent.AwaitDrawn(ctx, to, offset)
+		})
+	}
+	return offset, err
 }
 
 // awaitIdle waits until the program of a session waits for its next prompt; with
@@ -348,15 +411,11 @@ func (s *App) awaitIdle(ctx context.Context, id string, answer bool, limit time.
 	for {
 		_, _, _, changed := s.Events.After(s.Events.Now())
 		now, err := s.AgentStatus(ctx, id)
-		switch {
-		case err != nil:
+		if err != nil {
 			return err
-		case now.State == agent.Idle || now.State == agent.Waiting && answer:
-			return nil
-		case now.State == agent.Waiting:
-			return fmt.Errorf("%w: it is %s, which the text would answer; answer it first, or pass --answer", agent.ErrDialog, now.Text())
-		case now.Ended():
-			return fmt.Errorf("%w: its program is %s", terminal.ErrEnded, now.Text())
+		}
+		if idle, err := takesPrompt(now, answer); idle || err != nil {
+			return err
 		}
 		select {
 		case <-changed:
@@ -366,4 +425,18 @@ func (s *App) awaitIdle(ctx context.Context, id string, answer bool, limit time.
 			return context.Cause(ctx)
 		}
 	}
+}
+
+// takesPrompt reports whether a program waits for its next prompt; with answer, also
+// whether it waits for an answer. The error is for one that will not take a prompt.
+func takesPrompt(now agent.Report, answer bool) (bool, error) {
+	switch {
+	case now.State == agent.Idle || now.State == agent.Waiting && answer:
+		return true, nil
+	case now.State == agent.Waiting:
+		return false, fmt.Errorf("%w: it is %s, which the text would answer; answer it first, or pass --answer", agent.ErrDialog, now.Text())
+	case now.Ended():
+		return false, fmt.Errorf("%w: its program is %s", terminal.ErrEnded, now.Text())
+	}
+	return false, nil
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"middleman/internal/api"
 	"middleman/internal/contain"
 	"middleman/workspace"
 )
@@ -179,6 +180,70 @@ func (t *turns) take(id string) (leave func()) {
 			delete(t.of, id)
 		}
 	}
+}
+
+// maxInputs bounds the inputs that wait for one session. Further inputs are refused.
+const maxInputs = 16
+
+// ErrTooManyInputs is the error of an input when maxInputs wait for the session.
+var ErrTooManyInputs = errors.New("too many inputs wait")
+
+// inputs lets one input at a time into each session, so that each input arrives
+// whole and in order. A prompt is one input, from the look at the screen before its
+// paste until the program has drawn what came of its submit key. The zero value is
+// ready.
+type inputs struct {
+	// mu guards bySession.
+	mu        sync.Mutex
+	bySession map[string]*queued
+}
+
+// queued are the inputs of one session.
+type queued struct {
+	now     chan struct{} // capacity 1: full while an input is being typed
+	waiting int           // inputs that wait or are being typed
+}
+
+// enter waits until no other input is being typed into the session, or until ctx
+// ends. The turn lasts until leave is called. If too many inputs wait, enter
+// refuses.
+func (i *inputs) enter(ctx context.Context, session string) (leave func(), err error) {
+	i.mu.Lock()
+	t := i.bySession[session]
+	if t == nil {
+		t = &queued{now: make(chan struct{}, 1)}
+	}
+	if t.waiting >= maxInputs {
+		i.mu.Unlock()
+		return nil, &Refusal{Code: api.CodeBusy, Err: ErrTooManyInputs,
+			Detail: fmt.Sprintf("%d inputs wait for the session already, because its program does not read", maxInputs)}
+	}
+	if i.bySession == nil {
+		i.bySession = map[string]*queued{}
+	}
+	i.bySession[session] = t
+	t.waiting++
+	i.mu.Unlock()
+	quit := func() {
+		i.mu.Lock()
+		defer i.mu.Unlock()
+		if t.waiting--; t.waiting == 0 {
+			delete(i.bySession, session)
+		}
+	}
+	select {
+	case t.now <- struct{}{}:
+		return func() { <-t.now; quit() }, nil
+	case <-ctx.Done():
+		quit()
+		return nil, context.Cause(ctx)
+	}
+}
+
+// InputTurn waits until the caller may type an input into a session. No other input
+// and no prompt is typed until leave is called.
+func (s *App) InputTurn(ctx context.Context, id string) (leave func(), err error) {
+	return s.inputs.enter(ctx, id)
 }
 
 // busy is a set of the ids of workspaces in which an operation runs. The zero

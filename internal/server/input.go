@@ -3,7 +3,6 @@ package server
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"math"
 	"net/http"
@@ -15,76 +14,21 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
-	"middleman/internal/app"
 	"middleman/terminal"
 )
 
 const (
 	// inputPart is the number of bytes of an input that are read and handed to
-	// the session at a time: as many as an owner takes in one request.
+	// the session at a time: as many as an owner takes in one request. An input
+	// that waits for its turn holds up to two parts.
 	inputPart = 32 << 10
-	// maxInputs bounds the inputs that wait for one session. Each holds up to
-	// two parts. Further inputs are refused.
-	maxInputs = 16
 	// hangUpEvery is how often the server checks whether the client of a waiting
 	// input has disconnected.
 	hangUpEvery = time.Second
 )
 
-// errTooManyInputs is the error of an input when maxInputs wait for the session.
-var errTooManyInputs = errors.New("too many inputs wait")
-
 // errHungUp is the error of an input whose client has disconnected.
 var errHungUp = errors.New("the client has left")
-
-// inputs lets one input at a time into each session, so that each input arrives
-// whole and in order. The zero value is ready.
-type inputs struct {
-	// mu guards bySession.
-	mu        sync.Mutex
-	bySession map[string]*turns
-}
-
-type turns struct {
-	now     chan struct{} // capacity 1: full while an input is being typed
-	waiting int           // inputs that wait or are being typed
-}
-
-// enter waits until no other input is being typed into the session, or until ctx
-// ends. The turn lasts until leave is called. If too many inputs wait, enter
-// refuses.
-func (i *inputs) enter(ctx context.Context, session string) (leave func(), err error) {
-	i.mu.Lock()
-	t := i.bySession[session]
-	if t == nil {
-		t = &turns{now: make(chan struct{}, 1)}
-	}
-	if t.waiting >= maxInputs {
-		i.mu.Unlock()
-		return nil, &app.Refusal{Code: api.CodeBusy, Err: errTooManyInputs,
-			Detail: fmt.Sprintf("%d inputs wait for the session already, because its program does not read", maxInputs)}
-	}
-	if i.bySession == nil {
-		i.bySession = map[string]*turns{}
-	}
-	i.bySession[session] = t
-	t.waiting++
-	i.mu.Unlock()
-	quit := func() {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		if t.waiting--; t.waiting == 0 {
-			delete(i.bySession, session)
-		}
-	}
-	select {
-	case t.now <- struct{}{}:
-		return func() { <-t.now; quit() }, nil
-	case <-ctx.Done():
-		quit()
-		return nil, context.Cause(ctx)
-	}
-}
 
 // inputRoute describes the input route, whose body is read as the program takes
 // it.
@@ -237,7 +181,7 @@ func (s *Server) typeBody(w http.ResponseWriter, r *http.Request, id string, by 
 			err = failed // net/http ends the request too when a read of its body fails
 		}
 	}()
-	leave, err := s.inputs.enter(ctx, id)
+	leave, err := s.InputTurn(ctx, id)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -314,8 +258,8 @@ type promptIn struct {
 func promptRoute() huma.Operation {
 	op := route(http.MethodPost, "/sessions/{session}/prompt", "send-prompt", "Send a text to the session's program and submit it", accessFull)
 	op.Description = "The text goes in as a paste, then the submit key of the session's profile is pressed. Each is typed only if the screen is the one that the sender has seen, " +
-		"and the program prints nothing between that comparison and its reading. So the text does not answer a dialog that appears meanwhile: " +
-		"the problem is dialog-shown or screen-changed if nothing was typed, and not-submitted if the text was typed and the screen then showed something else that is new."
+		"and the program prints nothing between that comparison and its reading. So the text does not answer a dialog that appears meanwhile, and prompts that are sent at once are not put together: " +
+		"the problem is dialog-shown or screen-changed if nothing was typed, and not-submitted if the text was typed and the screen then showed something else that is new, or other text beside it."
 	return op
 }
 

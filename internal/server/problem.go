@@ -149,7 +149,7 @@ func refusalStatus(r *app.Refusal) int {
 		return http.StatusGone
 	case r.Code == api.CodeBadRequest && errors.Is(r.Err, store.ErrBadCursor):
 		return http.StatusBadRequest
-	case errors.Is(r.Err, errTooManyInputs):
+	case errors.Is(r.Err, app.ErrTooManyInputs):
 		return http.StatusServiceUnavailable
 	case r.Conflict:
 		return http.StatusConflict

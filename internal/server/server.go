@@ -104,7 +104,6 @@ type Server struct {
 	runtimes *runtime.Set
 	// linkFiles has the login pages in the runtime directory.
 	linkFiles *linkFiles
-	inputs    inputs
 	// conns has the connections over TCP, and ownConns those of sandboxed sessions.
 	conns, ownConns *conns
 	bodies          bodies
