@@ -341,6 +341,7 @@ type Server struct {
 	Notify  *NoticeCommand `json:"notify,omitempty" doc:"The command for notices, if the settings name one"`
 	Unknown []UnknownHook  `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
 	Full    []string       `json:"full,omitempty" doc:"Limits of connections that were reached since the start"`
+	LeftOut []string       `json:"path_left_out,omitempty" doc:"Directories of its PATH that it does without, and why: sandboxed programs can write there"`
 	Problem string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 

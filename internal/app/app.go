@@ -124,6 +124,8 @@ type Options struct {
 	Sandbox config.Sandbox
 	// Support returns which sandboxes this system has; nil means sandbox.Probe.
 	Support func() sandbox.Support
+	// Boot is the id of this boot of the machine; "" means the system's.
+	Boot string
 	// Ports is the range that workspaces get ports from. Each gets Ports.Count;
 	// 0 means none.
 	Ports store.PortRange
@@ -210,6 +212,9 @@ func New(o Options) (*App, error) {
 	}
 	if o.Support == nil {
 		o.Support = sandbox.Probe
+	}
+	if o.Boot == "" {
+		o.Boot = systemBoot()
 	}
 	if o.Log == nil {
 		o.Log = slog.Default()

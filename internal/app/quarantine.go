@@ -10,11 +10,13 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/confine"
+	"middleman/internal/ownpath"
 	"middleman/internal/plaintext"
 	"middleman/internal/quarantine"
 	"middleman/internal/sandbox"
@@ -364,4 +366,99 @@ func (s *App) copyRequest(ctx context.Context, w workspace.Workspace, patterns [
 		return by, err
 	}
 	return r, nil
+
+// What a sandboxed program has written outlives its session and the record of that. So
+// does what it leaves running under Landlock, until the machine is restarted. Each
+// directory that such a program could write to is recorded before the program is started,
+// and the record stays when the workspace is deleted.
+
+// systemBoot is the id of this boot of the machine, "" where there is none.
+var systemBoot = sync.OnceValue(func() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it all counts as this boot
+	return strings.TrimSpace(string(id))
+})
+
+// private are our directories that sandboxed programs write to, each session to its own.
+func (s *App) private() []string {
+	return []string{canonical(s.Dirs.Sandbox("")), canonical(s.Dirs.Private("")), canonical(s.Dirs.Quarantine(""))}
+}
+
+// writes returns the directories that a policy lets a program change, outside of those
+// that are private to its sandbox.
+func (s *App) writes(p sandbox.Policy) (dirs []string) {
+	dirs = append(slices.Clone(p.Writable), p.Temp)
+	for _, b := range p.Binds {
+		if b.Write {
+			dirs = append(dirs, b.From)
+		}
+	}
+	own := s.private()
+	return slices.DeleteFunc(dirs, func(dir string) bool {
+		return dir == "" || slices.ContainsFunc(own, func(own string) bool { return sandbox.Within(dir, own) })
+	})
+}
+
+// expose records what the program of a session that is about to start can write to, and
+// takes it out of the server's PATH.
+func (s *App) expose(ctx context.Context, id string, w workspace.Workspace, p sandbox.Policy) error {
+	var list []store.Exposed
+	for _, dir := range s.writes(p) {
+		list = append(list, store.Exposed{Path: dir, Method: string(p.Method), Boot: s.Boot, Session: id, Workspace: w.Name, At: time.Now()})
+	}
+	if err := s.Store.Expose(ctx, list); err != nil {
+		return err
+	}
+	return s.cleanPath(ctx)
+}
+
+// CleanPath takes out of the PATH of this process what sandboxed programs can write to,
+// after it has forgotten the records that cannot matter any more. Call it before anything
+// that starts a program.
+func (s *App) CleanPath(ctx context.Context) error {
+	if err := s.Store.SetBoot(ctx, s.Boot); err != nil {
+		return err
+	}
+	list, err := s.Store.Exposed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		if _, err := os.Lstat(e.Path); e.Boot == s.Boot || !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := s.Store.ForgetExposed(ctx, e); err != nil {
+			return err
+		}
+	}
+	return s.cleanPath(ctx)
+}
+
+func (s *App) cleanPath(ctx context.Context) error {
+	list, err := s.Store.Exposed(ctx)
+	if err != nil {
+		return err
+	}
+	var open []ownpath.Open
+	for _, dir := range s.private() {
+		open = append(open, ownpath.Open{Dir: dir, Who: "a session"})
+	}
+	for _, e := range list {
+		open = append(open, ownpath.Open{Dir: e.Path, Who: s.whose(ctx, e)})
+	}
+	more, err := ownpath.Clean(open)
+	for _, l := range more {
+		s.Log.Warn("the server does without a directory of its PATH", "directory", l.Dir, "why", l.Why)
+	}
+	if err != nil {
+		return fmt.Errorf("take what sandboxed programs can write to out of PATH: %w", err)
+	}
+	return nil
+}
+
+// whose names the session of a record.
+func (s *App) whose(ctx context.Context, e store.Exposed) string {
+	if row, err := s.Store.Session(ctx, e.Session); err == nil {
+		return "session " + s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
+	}
+	return fmt.Sprintf("session %s of workspace %s", e.Session, e.Workspace)
 }

@@ -205,7 +205,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	if err != nil {
 		return made, Refusef(api.CodeStartFailed, "the sandbox of this session cannot be made: %s", s.redact(oneLine(err)))
 	}
-	return made, nil
+	return made, s.expose(ctx, id, w, made.Policy)
 }
 
 // confineCommands makes a sandbox for the repository's commands in w, if sandboxed sessions

@@ -30,18 +30,31 @@ func boxFlags() []string {
 	return flags
 }
 
-// boxProgram is the path of bwrap, or the reason why it cannot be used. It runs
-// bwrap once to find out, because a kernel may forbid users to make namespaces.
-var boxProgram = sync.OnceValues(func() (string, error) {
+// boxes says of each bwrap that was tried why it cannot be used, nil if it can.
+var boxes = struct {
+	mu    sync.Mutex
+	tried map[string]error // mu guards it
+}{tried: map[string]error{}}
+
+// boxProgram is the path of bwrap, or the reason why it cannot be used. It looks each
+// time, since PATH may change (see package ownpath), and runs each bwrap once to find out
+// whether it works: a kernel may forbid users to make namespaces.
+func boxProgram() (string, error) {
 	path, err := exec.LookPath("bwrap")
 	if err != nil {
 		return "", err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), boxTime)
-	defer cancel()
-	c := Command{Dir: "/", Args: []string{"--version"}}
-	return path, c.tryBox(ctx, path)
-})
+	boxes.mu.Lock()
+	defer boxes.mu.Unlock()
+	why, known := boxes.tried[path]
+	if !known {
+		ctx, cancel := context.WithTimeout(context.Background(), boxTime)
+		defer cancel()
+		why = Command{Dir: "/", Args: []string{"--version"}}.tryBox(ctx, path)
+		boxes.tried[path] = why
+	}
+	return path, why
+}
 
 func (c Command) tryBox(ctx context.Context, program string) error {
 	cmd := exec.CommandContext(ctx, program, append(boxFlags(), append([]string{"--", "git"}, c.Args...)...)...)

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"middleman/internal/ownpath"
 )
 
 const (
@@ -232,7 +234,7 @@ func (c Command) Once(ctx context.Context) (string, error) {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}
 	stop := c.watched(ctx, end)
-	err := cmd.Run()
+	err := ownpath.Explain(cmd.Run())
 	stop()
 	if stderr.failed != nil {
 		err = stderr.failed // git's exit status is only a consequence of this

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/ownpath"
 )
 
 // reply is an answer with a JSON body.
@@ -59,6 +60,9 @@ func (s *Server) describe() api.Server {
 		if text := c.reached(); text != "" {
 			v.Full = append(v.Full, text)
 		}
+	}
+	for _, l := range ownpath.LeftOut() {
+		v.LeftOut = append(v.LeftOut, l.String())
 	}
 	if s.options.Waiting == nil {
 		return v

@@ -188,6 +188,9 @@ func (s *Server) Ready() <-chan struct{} { return s.ready }
 func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listener) error {
 	s.setAddress(tcp[0].Addr())
 	defer s.recordStart()()
+	if err := s.CleanPath(ctx); err != nil { // before any program is started
+		return err
+	}
 	if err := s.beginPort(ctx); err != nil {
 		return err
 	}

@@ -316,6 +316,8 @@ func (c commands) checkServer(ctx context.Context) finding {
 		return finding{"server", "problem", fmt.Sprintf("%s; notify.command %q failed %d of %d times, last at %s: %s", detail, n.Argv[0], n.Failed, n.Runs, n.FailedAt.Local().Format(time.DateTime), plaintext.Line(n.Error))}
 	case err == nil && len(now.Full) > 0:
 		return finding{"server", "note", detail + "; " + plaintext.Line(strings.Join(now.Full, "; "))}
+	case err == nil && len(now.LeftOut) > 0:
+		return finding{"server", "note", detail + "; it does without these directories of its PATH: " + plaintext.Line(strings.Join(now.LeftOut, "; "))}
 	case err == nil && len(now.Waiting) > 0:
 		return finding{"server", "note", detail + "; " + waitingText(now.Waiting)}
 	case err == nil && len(now.Unknown) > 0:

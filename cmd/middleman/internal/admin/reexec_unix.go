@@ -9,6 +9,7 @@ import (
 	"syscall"
 
 	"middleman/internal/app"
+	"middleman/internal/ownpath"
 	"middleman/internal/plaintext"
 	"middleman/internal/proc"
 )
@@ -40,11 +41,11 @@ func restartable() error { return nil }
 func (e *restartError) run(errs *plaintext.Writer) error {
 	if e.program != "" {
 		args := append([]string{e.program}, e.args[1:]...)
-		err := syscall.Exec(e.program, args, os.Environ())
+		err := syscall.Exec(e.program, args, ownpath.Environ())
 		fmt.Fprintf(errs, "middleman: %s cannot be run, the server goes on with its own program: %v\n", e.program, err)
 		_ = errs.Flush() // nobody is left to be told
 	}
-	return fmt.Errorf("start the server again: %s: %w", e.executable, syscall.Exec(e.executable, e.args, os.Environ()))
+	return fmt.Errorf("start the server again: %s: %w", e.executable, syscall.Exec(e.executable, e.args, ownpath.Environ()))
 }
 
 // adopt waits for the processes that this process has started before it executed
