@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -366,6 +367,7 @@ func (s *App) copyRequest(ctx context.Context, w workspace.Workspace, patterns [
 		return by, err
 	}
 	return r, nil
+}
 
 // What a sandboxed program has written outlives its session and the record of that. So
 // does what it leaves running under Landlock, until the machine is restarted. Each
@@ -396,6 +398,16 @@ func (s *App) writes(p sandbox.Policy) (dirs []string) {
 	return slices.DeleteFunc(dirs, func(dir string) bool {
 		return dir == "" || slices.ContainsFunc(own, func(own string) bool { return sandbox.Within(dir, own) })
 	})
+}
+
+// programs are the executables besides our own that this server runs, by absolute paths.
+func (s *App) programs() (paths []string) {
+	for _, name := range []string{"git", "tmux", "bwrap", s.Support().Bubblewrap} {
+		if path, err := exec.LookPath(name); err == nil {
+			paths = append(paths, path)
+		}
+	}
+	return paths
 }
 
 // expose records what the program of a session that is about to start can write to, and

@@ -199,7 +199,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, Root: w.Root, Made: w.Mode != workspace.ModeInPlace, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
-		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show, Others: others,
+		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show, Others: others, Programs: s.programs(),
 	}, env)
 	made.Notes = append(made.Notes, notes...)
 	if err != nil {

@@ -57,6 +57,9 @@ type Session struct {
 	// Others are the directories of other workspaces that middleman made. What leads to
 	// them from a writable directory is read-only: middleman writes there by path.
 	Others []string
+	// Programs are the executables besides middleman that the server runs unconfined, by
+	// absolute paths. The program must be able to replace none of them.
+	Programs []string
 	// Git adds what the program needs for git.
 	Git Git
 }
@@ -102,7 +105,10 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	if len(s.Network) > 0 {
 		b.policy.Network.Log = m.Dirs.Denials(s.ID)
 	}
-	for _, step := range []func() error{b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git, b.others, b.repositories, b.outside, b.secrets, b.inside} {
+	for _, step := range []func() error{
+		b.directories, b.limits, b.own, b.temporary, b.caches, b.copies, b.writables, b.hidden, b.program, b.git,
+		b.others, b.programs, b.repositories, b.outside, b.secrets, b.inside,
+	} {
 		if err := step(); err != nil {
 			return c, err
 		}
@@ -279,7 +285,7 @@ func (b *builder) temporary() error {
 		if err != nil {
 			return err
 		}
-		if shared != "" && b.tooMuch(shared) == "" && !slices.ContainsFunc(b.Others, func(other string) bool { return sandbox.Within(other, shared) }) {
+		if shared != "" && b.tooMuch(shared) == "" && b.runs(shared) == "" && !slices.ContainsFunc(b.Others, func(other string) bool { return sandbox.Within(other, shared) }) {
 			b.policy.Temp, b.temp = shared, "shared with the host: "+shared
 			return nil
 		}

@@ -157,6 +157,10 @@ func by(path string, open []Open) string {
 	return ""
 }
 
+// Reaches reports whether whoever can write to dir, and to all below, can change what the
+// absolute path leads to.
+func Reaches(path, dir string) bool { return by(path, []Open{{dir, "somebody"}}) != "" }
+
 func within(path, dir string) bool {
 	below, err := filepath.Rel(dir, path)
 	return err == nil && filepath.IsLocal(below)

@@ -89,3 +89,38 @@ printf '#!/bin/sh\necho $0 >>%s\nPATH=%s exec "${0##*/}" "$@"\n' >$file; chmod 7
 		}
 	})
 }
+
+// A session whose program could replace the executable that starts the sandboxes, or the
+// git of the server, is refused.
+func TestProgramsInTheWorkspace(t *testing.T) {
+	eachMethod(t, func(t *testing.T, support func() sandbox.Support) {
+		p := newPlace(t)
+		project := filepath.Join(filepath.Dir(p.repository), "project")
+		if err := os.MkdirAll(filepath.Join(project, "bin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, text := range map[string]string{"middleman": "", "git": "#!/bin/sh\nPATH=" + os.Getenv("PATH") + " exec git \"$@\"\n"} {
+			if err := os.WriteFile(filepath.Join(project, "bin", name), []byte(text), 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		in := api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", "mv bin old"}}
+		own := filepath.Join(project, "bin", "middleman")
+		r := p.serve(t, func(o *server.Options) { o.Support, o.Executable = support, own })
+		here := r.inPlace("here", project)
+		a := r.call("POST", "/workspaces/"+here.ID+"/sessions", in)
+		if a.status != 422 || !strings.Contains(string(a.body), "middleman's own executable is "+own) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		r.stop()
+		t.Setenv("PATH", filepath.Dir(own)+":"+os.Getenv("PATH"))
+		r = p.serve(t, func(o *server.Options) { o.Support = support })
+		a = r.call("POST", "/workspaces/"+here.ID+"/sessions", in)
+		if a.status != 422 || !strings.Contains(string(a.body), "the server runs "+filepath.Join(project, "bin", "git")) {
+			t.Errorf("%d %s", a.status, a.body)
+		}
+		if _, err := os.Stat(filepath.Join(project, "old")); err == nil {
+			t.Error("it ran")
+		}
+	})
+}
