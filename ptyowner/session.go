@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"middleman/internal/private"
+	"middleman/internal/sandbox/life"
 	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -342,9 +343,7 @@ func (s *session) Stop(ctx context.Context, grace time.Duration) error {
 		return s.stopPast(ctx, err, max(0, grace))
 	}
 	if !asked {
-		if result.Left, err = s.stopStrays(max(0, grace)); err != nil {
-			return err
-		}
+		return s.stopStrays(max(0, grace))
 	}
 	if len(result.Left) > 0 {
 		return &terminal.LeftoverError{Session: s.dir.ID, PIDs: result.Left}
@@ -358,16 +357,16 @@ const removeTime = 5 * time.Second
 
 // stopStrays ends the processes that a killed owner left. It holds the lock
 // meanwhile, so that no other owner can start.
-func (s *session) stopStrays(grace time.Duration) (left []int, err error) {
+func (s *session) stopStrays(grace time.Duration) error {
 	l, release, err := s.dir.Hold()
 	defer release()
 	if err != nil {
-		return nil, unreachable(s.dir.ID, "try lock", err)
+		return unreachable(s.dir.ID, "try lock", err)
 	}
 	if l != state.Dead {
-		return nil, fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.ID, terminal.ErrRunning)
+		return fmt.Errorf("stop session %s: it was started again meanwhile: %w", s.dir.ID, terminal.ErrRunning)
 	}
-	return s.dir.StopStrays(grace), nil
+	return s.dir.StopStrays(grace)
 }
 
 // stopPast ends the program of a session whose owner cannot be reached because
@@ -388,8 +387,8 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 	if err != nil || len(found) == 0 {
 		return cause
 	}
-	if left := s.dir.StopStrays(grace); len(left) > 0 {
-		return &terminal.LeftoverError{Session: s.dir.ID, PIDs: left}
+	if err := s.dir.StopStrays(grace); err != nil {
+		return err
 	}
 	for deadline := time.Now().Add(findTime); time.Now().Before(deadline); {
 		if life, err := s.dir.Probe(); err != nil || life == state.Dead {
@@ -405,7 +404,8 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 }
 
 // Remove deletes the state directory once the lock is proved free. An owner
-// that lingers after the exit is told that the exit is known.
+// that lingers after the exit is told that the exit is known. What lives in the sandbox
+// of a killed owner is ended: without the state directory nobody would find it.
 func (s *session) Remove(ctx context.Context) error {
 	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
@@ -425,6 +425,11 @@ func (s *session) Remove(ctx context.Context) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-time.After(5 * time.Millisecond):
+		}
+	}
+	if inside, err := life.Held(s.dir.Path); err != nil || inside {
+		if err := errors.Join(err, s.stopStrays(0)); err != nil {
+			return fmt.Errorf("remove session %s: %w", s.dir.ID, err)
 		}
 	}
 	// The host of an ended session ends soon.

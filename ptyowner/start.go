@@ -207,10 +207,8 @@ func undoStart(d state.Dir) (alive bool, err error) {
 	if err != nil || l != state.Dead {
 		return true, err
 	}
-	if left := d.StopStrays(0); len(left) > 0 {
-		return true, &terminal.LeftoverError{Session: d.ID, PIDs: left}
-	}
-	return false, nil
+	err = d.StopStrays(0)
+	return err != nil, err
 }
 
 // executable is the binary to run as owner: its path and, if the path names a

@@ -97,13 +97,17 @@ func (e *NotReadError) Error() string {
 	return fmt.Sprintf("session %s: the program does not read its input: %d bytes were typed, and no more", e.Session, e.Typed)
 }
 
-// LeftoverError names the processes that a stop could not end.
+// LeftoverError names the processes that a stop could not end. Without any, something
+// in the session's sandbox lives that was not found.
 type LeftoverError struct {
 	Session string
 	PIDs    []int
 }
 
 func (e *LeftoverError) Error() string {
+	if len(e.PIDs) == 0 {
+		return fmt.Sprintf("stop session %s: something in its sandbox still runs, and is not found", e.Session)
+	}
 	ids := make([]string, len(e.PIDs))
 	for i, pid := range e.PIDs {
 		ids[i] = fmt.Sprint(pid)

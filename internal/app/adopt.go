@@ -194,9 +194,9 @@ func (s *App) endUnrecorded(ctx context.Context, id string, grace time.Duration,
 		status, err := live.Status(ctx)
 		view := RecordedSession(store.Session{ID: id, WorkspaceID: status.Workspace, Backend: b.Name(), Argv: status.Argv, State: status.State}, "")
 		switch {
-		case err == nil && status.State.Ended() && keep:
+		case err == nil && status.State.Ended() && keep && len(status.Left) == 0:
 			return view, nil
-		case err == nil && status.State.Ended():
+		case err == nil && status.State.Ended() && !keep:
 			return view, live.Remove(ctx)
 		}
 		status, err = endLive(ctx, live, id, grace)

@@ -12,6 +12,8 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/proc"
 	"middleman/internal/repoconfig"
+	"middleman/internal/sandbox"
+	"middleman/internal/sandbox/life"
 	"middleman/internal/setup"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -239,7 +241,10 @@ func (d *deletePlan) inspectSessions(ctx context.Context, s *App) error {
 	d.rows, d.quiet = rows, map[string]bool{}
 	for i, v := range views {
 		if v.State.Ended() {
-			v.Left, d.quiet[v.ID] = s.left(ctx, rows[i])
+			var unknown error
+			if v.Left, d.quiet[v.ID], unknown = s.left(ctx, rows[i]); unknown != nil {
+				v.State, v.Error = terminal.StateUnreachable, s.redact(oneLine(unknown))
+			}
 		}
 		if !v.State.Ended() || len(v.Left) > 0 {
 			d.running = append(d.running, v)
@@ -264,15 +269,29 @@ func asUnknown(err error) error {
 
 // left returns the processes that outlive an ended session's program, none if
 // the session does not answer: its end was proved before it was recorded. quiet
-// means that none was found, and that its owner has ended too.
-func (s *App) left(ctx context.Context, row store.Session) (left []int, quiet bool) {
+// means that none was found, and that its owner has ended too. The error is a
+// *terminal.LeftoverError: something in its sandbox lives that is not found.
+func (s *App) left(ctx context.Context, row store.Session) (left []int, quiet bool, err error) {
+	_, _ = s.outlived(row) // a sandbox that is about to end counts as ended
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()
 	status, err := s.status(ctx, row)
 	if err != nil {
-		return nil, false
+		if unknown, ok := errors.AsType[*terminal.LeftoverError](err); ok {
+			return nil, false, unknown
+		}
+		return nil, false, nil
 	}
-	return status.Left, status.Source == terminal.SourceDisk && len(status.Left) == 0
+	return status.Left, status.Source == terminal.SourceDisk && len(status.Left) == 0, nil
+}
+
+// outlived reports whether something in the sandbox of an ended session lives, as far as
+// that is bubblewrap's. No process is looked for.
+func (s *App) outlived(row store.Session) (bool, error) {
+	if row.Sandbox == nil || row.Sandbox.Method != sandbox.Bubblewrap {
+		return false, nil
+	}
+	return life.Outlives(s.stateDir(row.ID))
 }
 
 // ours reports whether deleting w would delete a directory.
@@ -319,11 +338,13 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 	for _, row := range d.rows {
 		if row.State.Ended() {
 			if d.quiet[row.ID] {
-				if _, quiet := s.left(ctx, row); quiet {
+				if _, quiet, _ := s.left(ctx, row); quiet {
 					continue // two looks have found nothing, as those of a stop have to
 				}
 			}
-			s.stopLeft(ctx, row)
+			if err := s.stopLeft(ctx, row); err != nil && row.Sandbox != nil {
+				return workspace.Loss{}, &sessionError{row.Name, err}
+			}
 		} else if err := s.stopSession(ctx, row, 0); err != nil {
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}

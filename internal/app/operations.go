@@ -74,8 +74,8 @@ func (s *App) StartSession(ctx context.Context, workspaceID string, in api.NewSe
 	return finish(ctx, s, func(ctx context.Context) (api.Session, error) { return s.startSession(ctx, workspaceID, in) })
 }
 
-// EndSession stops a session that runs, and removes one that has ended, unless
-// keep. grace is the time between the request to end and the kill: 0 means the
+// EndSession stops a session that runs or has left something, and removes one that has
+// ended, unless keep. grace is the time between the request to end and the kill: 0 means the
 // session's own grace, a negative value means no grace. It returns when no process
 // is left.
 func (s *App) EndSession(ctx context.Context, id string, grace time.Duration, keep bool) (api.Session, error) {

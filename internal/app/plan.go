@@ -246,6 +246,7 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 	}
 	var wrapper []string
 	if p.box.on() {
+		p.box.state = s.stateDir(id)
 		made, err := s.confine(ctx, id, w, p.box, dir, p.argv[0], &env)
 		if err != nil {
 			s.cleanUp(id)

@@ -34,6 +34,7 @@ type box struct {
 	private []string        // of which directories that session has copies
 	// given is what the host gives to the profile of a bundle, nil for another.
 	given *grants.Given
+	state string // the state directory of the session, "" for what is no session
 }
 
 // on reports whether there is a sandbox.
@@ -198,7 +199,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 		}
 	}
 	made, err := s.maker().Make(confine.Session{
-		ID: id, Workspace: w.ID, Root: w.Root, Made: w.Mode != workspace.ModeInPlace, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
+		ID: id, Workspace: w.ID, State: b.state, Root: w.Root, Made: w.Mode != workspace.ModeInPlace, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
 		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show, Others: others, Programs: s.programs(),
 	}, env)
 	made.Notes = append(made.Notes, notes...)
@@ -395,7 +396,7 @@ func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*store.S
 			continue
 		}
 		if row.State.Ended() && row.Sandbox.Method != sandbox.Landlock {
-			if _, quiet := s.left(ctx, row); quiet {
+			if _, quiet, _ := s.left(ctx, row); quiet {
 				continue
 			}
 		}

@@ -244,10 +244,13 @@ func (s *App) endSession(ctx context.Context, id string, grace time.Duration, ke
 		return api.Session{}, err
 	}
 	view := s.sessionView(ctx, row, s.workspaceName(ctx, row.WorkspaceID))
-	switch {
-	case view.State.Ended() && keep:
-		return view, nil
-	case view.State.Ended():
+	if view.State.Ended() {
+		if err := s.stopLeft(ctx, row); err != nil {
+			return api.Session{}, err
+		}
+		if keep {
+			return s.sessionView(ctx, row, view.WorkspaceName), nil
+		}
 		return view, s.removeSession(ctx, row)
 	}
 	if err := s.stopSession(ctx, row, grace); err != nil {
@@ -275,8 +278,9 @@ func (s *App) stopSession(ctx context.Context, row store.Session, grace time.Dur
 	return s.settle(ctx, row, status, err)
 }
 
-// stopLeft ends the processes that an ended session has left.
-func (s *App) stopLeft(ctx context.Context, row store.Session) {
+// stopLeft ends the processes that an ended session has left. The error is a
+// *terminal.LeftoverError; other errors are logged, because the session's end is proved.
+func (s *App) stopLeft(ctx context.Context, row store.Session) error {
 	b, err := s.backend(row)
 	if err == nil {
 		err = b.Session(row.ID).Stop(ctx, 0)
@@ -284,6 +288,10 @@ func (s *App) stopLeft(ctx context.Context, row store.Session) {
 	if err != nil && !provesEnd(err) {
 		s.Log.Info("end what a session has left", "session", row.ID, "error", err)
 	}
+	if left, ok := errors.AsType[*terminal.LeftoverError](err); ok {
+		return left
+	}
+	return nil
 }
 
 // removedIn is how long the state of a session may take to be removed.

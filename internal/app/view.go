@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"sync"
 	"time"
 
@@ -37,6 +38,7 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 func (s *App) askedView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := s.recordedView(ctx, row, workspaceName)
 	if row.State.Ended() {
+		s.addLeft(ctx, &v, row)
 		return v
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
@@ -56,6 +58,20 @@ func (s *App) askedView(ctx context.Context, row store.Session, workspaceName st
 	}
 	return v
 }
+
+// addLeft adds what lives in the sandbox of an ended session.
+func (s *App) addLeft(ctx context.Context, v *api.Session, row store.Session) {
+	lives, err := s.outlived(row)
+	if lives {
+		v.Left, _, err = s.left(ctx, row)
+	}
+	if err != nil {
+		v.Error = s.redact(oneLine(err))
+	}
+}
+
+// stateDir returns the state directory of a session.
+func (s *App) stateDir(id string) string { return filepath.Join(s.Dirs.Sessions(), id) }
 
 // recordedView returns a session as the store has it, with what is known of its
 // program. No session is asked.

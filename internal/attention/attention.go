@@ -65,13 +65,21 @@ func State(s api.Session) string {
 	case s.State == terminal.StateRunning && s.Agent != nil && s.Agent.State != agent.Unknown:
 		return s.Agent.Text()
 	case s.Exit == nil:
-		return string(s.State)
+		return string(s.State) + left(s)
 	}
 	state := string(s.State)
 	if s.Exit.Stopped {
 		state = string(agent.Stopped)
 	}
-	return state + " (" + s.Exit.How() + ")"
+	return state + " (" + s.Exit.How() + ")" + left(s)
+}
+
+// left says that processes outlive an ended session's program.
+func left(s api.Session) string {
+	if len(s.Left) == 0 || !s.State.Ended() {
+		return ""
+	}
+	return ", has left processes"
 }
 
 // JudgeEmpty is Judge for a workspace that has no session.

@@ -32,6 +32,9 @@ type Maker struct {
 // Session is what a policy is made for.
 type Session struct {
 	ID, Workspace string // ids
+	// State is the session's state directory, in which its sandbox tells whether anything
+	// of it lives. It is "" for what is no session.
+	State string
 	// Root is the directory of the workspace, and Dir where the program starts. Made is
 	// set if middleman made Root: only such a workspace may lie in middleman's data.
 	Root, Dir string
@@ -116,13 +119,13 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 	b.env.Set(environ.Own, sandbox.LevelVariable+"="+string(s.Level), sandbox.SocketVariable+"="+m.Dirs.OwnSocket())
 	c.Policy, c.Notes = b.policy, b.notes
 	c.Applied = b.applied()
-	c.Wrapper, err = m.write(c.Policy)
+	c.Wrapper, err = m.write(c.Policy, s.State)
 	return c, err
 }
 
 // write stores a policy and returns the beginning of the command line that starts a
 // program by it.
-func (m Maker) write(p sandbox.Policy) ([]string, error) {
+func (m Maker) write(p sandbox.Policy, state string) ([]string, error) {
 	raw, err := json.Marshal(p)
 	if err != nil {
 		return nil, err
@@ -134,7 +137,11 @@ func (m Maker) write(p sandbox.Policy) ([]string, error) {
 	if err := private.Replace(file, raw, private.ThisBoot); err != nil {
 		return nil, fmt.Errorf("write the sandbox policy: %w", err)
 	}
-	return []string{m.Executable, sandbox.Command, "--policy", file, "--digest", p.Digest(), "--"}, nil
+	wrapper := []string{m.Executable, sandbox.Command, "--policy", file, "--digest", p.Digest()}
+	if state != "" && p.Method == sandbox.Bubblewrap {
+		wrapper = append(wrapper, "--state", state)
+	}
+	return append(wrapper, "--"), nil
 }
 
 // policyFile returns the file with the policy of a session.

@@ -31,7 +31,8 @@ type proxyLink struct {
 	// args are options of bubblewrap beside --unshare-net. They come after those that
 	// show the files of the system.
 	args []string
-	// socket is the descriptor that Join needs inside.
+	// socket is the descriptor that Join needs inside. The first process of the sandbox
+	// has to keep it open as well: the proxy ends when nobody has it open.
 	socket int
 
 	// files are the descriptors that bubblewrap gets. They are no os.File, which
@@ -94,12 +95,6 @@ func newLink() (end *os.File, l *proxyLink, err error) {
 			l.close()
 		}
 	}()
-	alive, err := unix.FcntlInt(uintptr(l.socket), unix.F_DUPFD_CLOEXEC, 3)
-	if err != nil {
-		return nil, nil, err
-	}
-	l.files = append(l.files, alive)
-	l.args = []string{"--sync-fd", strconv.Itoa(alive)}
 	for _, d := range []struct{ path, content string }{
 		{"/etc/resolv.conf", "nameserver " + loopback.String() + "\n"},
 		{"/etc/hosts", strings.TrimSpace("127.0.0.1 localhost "+machineName()) + "\n::1 localhost ip6-localhost ip6-loopback\n"},

@@ -101,7 +101,7 @@ func run(conn *net.UnixConn, p *proxy) error {
 		return err
 	}
 	// The end of the sandbox is the end of this connection: process 1 of the
-	// sandbox holds it open (--sync-fd). Nothing is to come; something that comes
+	// sandbox keeps it open. Nothing is to come; something that comes
 	// is a program that meddles, and ends the proxy too.
 	_, _ = conn.Read(make([]byte, 1))
 	return nil

@@ -50,7 +50,12 @@ func (l *proxyLink) inside(program ...string) []string {
 	if err != nil {
 		panic(err)
 	}
-	return slices.Concat(bwrapArgs, l.args, []string{"--", exe, joinProgram, strconv.Itoa(l.socket)}, program)
+	alive, err := unix.FcntlInt(uintptr(l.socket), unix.F_DUPFD, 3) // as package sandbox has it
+	if err != nil {
+		panic(err)
+	}
+	l.files = append(l.files, alive)
+	return slices.Concat(bwrapArgs, l.args, []string{"--sync-fd", strconv.Itoa(alive)}, []string{"--", exe, joinProgram, strconv.Itoa(l.socket)}, program)
 }
 
 // sandbox executes bubblewrap as sandbox-exec does. Its arguments are the log, an

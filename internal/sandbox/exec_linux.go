@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -12,6 +13,9 @@ import (
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/private"
+	"middleman/internal/sandbox/life"
 )
 
 // passed are signals that the processes of bwrap ignore: the terminal and a stop
@@ -104,7 +108,11 @@ func startBubblewrap(p Policy, kinds map[string]kind, way *link, abi int, progra
 	if way != nil {
 		argv = append(argv, way.args...)
 	}
-	argv = append(argv, "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
+	keep, err := keepAlive(p.state, way)
+	if err != nil {
+		return err
+	}
+	argv = append(append(argv, keep...), "--", "/proc/self/fd/"+strconv.Itoa(self), innerCommand)
 	if abi >= minABI {
 		argv = append(argv, "--writes", strings.Join(writes(p, f), pathSeparator))
 	}
@@ -130,6 +138,40 @@ func startBubblewrap(p Policy, kinds map[string]kind, way *link, abi int, progra
 		return fmt.Errorf("execute %s: %w", bwrap, err)
 	}
 	return nil
+}
+
+// keepAlive returns the options by which the first process of a sandbox keeps open what
+// tells others that it lives: the lock in the session's state directory, and the
+// connection with the proxy. state is "" and way is nil for none.
+func keepAlive(state string, way *link) (args []string, err error) {
+	var files []int
+	if state != "" {
+		lock, first, err := life.Begin(state)
+		if errors.Is(err, private.ErrHeld) {
+			return nil, fmt.Errorf("something that an earlier start of this session has left still runs: %w", err)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("tell that the sandbox lives: %w", err)
+		}
+		defer lock.Close() // the parcel has it
+		info, err := unix.FcntlInt(first.Fd(), unix.F_DUPFD, 3)
+		if err := errors.Join(err, first.Close()); err != nil {
+			return nil, err
+		}
+		args = append(args, "--info-fd", strconv.Itoa(info))
+		files = append(files, int(lock.Fd()))
+	}
+	if way != nil {
+		files = append(files, way.socket)
+	}
+	if len(files) == 0 {
+		return nil, nil
+	}
+	parcel, err := life.Parcel(files...)
+	if err != nil {
+		return nil, err
+	}
+	return append(args, "--sync-fd", strconv.Itoa(parcel)), nil
 }
 
 // canLimitProcesses returns an error if the kernel would count no processes for the

@@ -21,6 +21,8 @@ import (
 //     reach the program.
 //  3. Under bubblewrap it executes bwrap, which makes the namespaces and executes
 //     middleman sandbox-inner in them; that executes the program. bwrap stays, and
+//     its first process in the namespaces keeps a lock for as long as something runs
+//     there, see package life. bwrap
 //     ends as the program does: with its exit status, or with 128 and the number of
 //     the signal that ended it.
 //     With a network list there is a proxy beside it, see package egress.
@@ -53,8 +55,9 @@ func IsHelper(args []string) bool {
 type Proxy interface {
 	// Check returns an error unless Network.Allow and Network.Masked can be read.
 	Check(allow, masked []string) error
-	// Start starts the proxy of a sandbox. args are for bubblewrap, which has to inherit
-	// some descriptors: inherit lets it. socket is for Join.
+	// Start starts the proxy of a sandbox, which ends when nobody has socket open any
+	// more. args are for bubblewrap, which has to inherit some descriptors: inherit
+	// lets it. socket is also for Join.
 	Start(allow []string, log, secrets string) (args []string, socket int, inherit func() error, err error)
 	// Join connects the sandbox that this process is in with its proxy.
 	Join(socket int) error
@@ -99,6 +102,7 @@ func runOuter(args []string, proxy Proxy) error {
 	file := flags.String("policy", "", "")
 	digest := flags.String("digest", "", "")
 	dies := flags.Bool("die-with-parent", false, "")
+	state := flags.String("state", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -117,7 +121,7 @@ func runOuter(args []string, proxy Proxy) error {
 			return fmt.Errorf("the policy has a bad network: %w", err)
 		}
 	}
-	p.dies = *dies
+	p.dies, p.state = *dies, *state
 	return start(p, proxy, flags.Args())
 }
 

@@ -122,7 +122,8 @@ type Policy struct {
 	Network Network  `json:"network,omitzero"`
 	Limits  Limits   `json:"limits,omitzero"`
 
-	dies bool // --die-with-parent: the program ends with the process that started the helper
+	dies  bool   // --die-with-parent: the program ends with the process that started the helper
+	state string // --state: the state directory of the session, "" for none
 }
 
 // Digest is the SHA-256 of a policy, in hexadecimal. Each field counts.

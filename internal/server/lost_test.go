@@ -105,6 +105,21 @@ func TestALostSessionIsSaidOnce(t *testing.T) {
 // loseOwner kills a session's owner and, in a pane, the launcher before it.
 func (p *place) loseOwner(t *testing.T, id string) {
 	t.Helper()
+	hosts := p.hosts(t, id)
+	if err := testenv.Freeze(hosts[1]); err != nil {
+		t.Fatal(err)
+	}
+	for _, pid := range hosts {
+		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
+			t.Fatal(err)
+		}
+	}
+}
+
+// hosts returns the processes that host the program of a running session: its parent,
+// which in a pane is what would start another owner, and the owner.
+func (p *place) hosts(t *testing.T, id string) []int {
+	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(p.dirs.Sessions(), id, "owner.json"))
 	if err != nil {
 		t.Fatal(err)
@@ -123,18 +138,11 @@ func (p *place) loseOwner(t *testing.T, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	parent, err := strconv.Atoi(strings.TrimSpace(string(out))) // the owner, or the launcher
+	parent, err := strconv.Atoi(strings.TrimSpace(string(out)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := testenv.Freeze(owner.PID); err != nil {
-		t.Fatal(err)
-	}
-	for _, pid := range []int{parent, owner.PID} {
-		if err := syscall.Kill(pid, syscall.SIGKILL); err != nil && !errors.Is(err, syscall.ESRCH) {
-			t.Fatal(err)
-		}
-	}
+	return []int{parent, owner.PID}
 }
 
 // The tmux server is killed: each of its programs is hung up, which is an exit

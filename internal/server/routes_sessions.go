@@ -46,7 +46,7 @@ type stopIn struct {
 	SessionPath
 	KeyHeader
 	Grace string `query:"grace" doc:"How long the program may take to end before it is killed, such as 5s; unset means the session's own"`
-	Keep  bool   `query:"keep" doc:"Leave a session that has ended already as it is"`
+	Keep  bool   `query:"keep" doc:"Do not remove a session that has ended already"`
 }
 
 type resumeIn struct {

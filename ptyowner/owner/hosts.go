@@ -56,8 +56,8 @@ func (o *owner) lose() {
 // counts as lost.
 func (o *owner) giveUp(join func()) {
 	logf("the process that runs the program was killed, so its exit is not known; processes that it left are ended")
-	if left := o.dir.StopStrays(max(0, o.spec.Grace)); len(left) > 0 {
-		logf("these processes do not end: %v", left)
+	if err := o.dir.StopStrays(max(0, o.spec.Grace)); err != nil {
+		logf("%v", err)
 	}
 	o.term.Close()
 	o.mu.Lock()

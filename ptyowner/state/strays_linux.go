@@ -8,15 +8,25 @@ import (
 
 	"middleman/internal/cgroup"
 	"middleman/internal/proc"
+	"middleman/internal/sandbox/life"
+	"middleman/terminal"
 )
 
 // StrayProcesses lists the processes of a session without an owner: those with
 // the session's id in their environment (proc_pid_environ(5)), those in its
-// scope's cgroup, and all descendants of both. It leaves out processes that
-// have ended, the caller, and the owners of other sessions. sure is false if
-// one more process may exist that shows no environment yet.
+// scope's cgroup, all in its sandbox under bubblewrap, and all descendants of these.
+// It leaves out processes that have ended, the caller, and the owners of other
+// sessions. sure is false if one more process may exist that shows no environment yet.
+// The error is a *terminal.LeftoverError if something in the sandbox lives and nothing
+// is found.
 func (d Dir) StrayProcesses() (found []proc.Process, sure bool, err error) {
+	first, firstErr := life.First(d.Path)
 	t, err := proc.All()
+	if err != nil {
+		return nil, true, err
+	}
+	// The lock is held after the look at all processes: so first is among them.
+	inside, err := life.Held(d.Path)
 	if err != nil {
 		return nil, true, err
 	}
@@ -32,8 +42,17 @@ func (d Dir) StrayProcesses() (found []proc.Process, sure bool, err error) {
 			}
 		}
 	}
+	_, known := t[first]
+	if known = known && firstErr == nil; inside && known {
+		members[first] = true
+	}
 	found = t.Below(0, members)
-	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.IsOtherOwner(p) }), sure, nil
+	if inside && !known {
+		if sure = false; len(found) == 0 {
+			err = &terminal.LeftoverError{Session: d.ID}
+		}
+	}
+	return t.Without(found, func(p proc.Process) bool { return p.Dead || p.PID == self || d.IsOtherOwner(p) }), sure, err
 }
 
 // HasScope reports whether the session's processes are in its systemd scope.

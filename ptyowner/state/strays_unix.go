@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"middleman/internal/proc"
+	"middleman/terminal"
 )
 
 // Strays returns the ids of the processes of a session without an owner, as far
@@ -17,7 +18,7 @@ import (
 func (d Dir) Strays() ([]int, error) {
 	for deadline := time.Now().Add(proc.Youth); ; time.Sleep(youngPause) {
 		found, sure, err := d.StrayProcesses()
-		if err != nil || sure || time.Now().After(deadline) {
+		if sure || time.Now().After(deadline) {
 			return proc.PIDs(found), err
 		}
 	}
@@ -30,12 +31,13 @@ const youngPause = 5 * time.Millisecond
 // StopStrays ends the processes of a session without an owner, as far as they
 // can be found. If grace is more than 0 it sends them SIGTERM first, and kills
 // those that remain after grace. It blocks until none is left, or until those
-// that remain have not ended within a few seconds of the kill; it returns their
-// ids.
-func (d Dir) StopStrays(grace time.Duration) []int {
-	sure := true // whether the last search was sure
+// that remain have not ended within a few seconds of the kill: then the error is a
+// *terminal.LeftoverError.
+func (d Dir) StopStrays(grace time.Duration) error {
+	sure, failed := true, error(nil) // of the last search
 	s := proc.NewStop(func() (found []proc.Process, err error) {
 		found, sure, err = d.StrayProcesses()
+		failed = err
 		return found, err
 	})
 	s.Log = func(err error) { Note(os.Stderr, "list processes: %v", err) }
@@ -44,5 +46,8 @@ func (d Dir) StopStrays(grace time.Duration) []int {
 	if grace > 0 && s.Ask(time.Now().Add(grace), ask) {
 		return nil
 	}
-	return s.Kill()
+	if left := s.Kill(); len(left) > 0 {
+		return &terminal.LeftoverError{Session: d.ID, PIDs: left}
+	}
+	return failed
 }

@@ -6,4 +6,4 @@ import "time"
 func (Dir) Strays() ([]int, error) { return nil, nil }
 
 // StopStrays does nothing: the job of a session ends its processes with its owner.
-func (Dir) StopStrays(time.Duration) []int { return nil }
+func (Dir) StopStrays(time.Duration) error { return nil }

@@ -129,7 +129,7 @@ func (c commands) tellHidden(n int, kind, command string) error {
 	return err
 }
 
-// live returns l without ended sessions and failed workspaces.
+// live returns l without failed workspaces and sessions of which nothing runs any more.
 func live(l catalog.List) catalog.List {
 	var kept catalog.List
 	for _, w := range l.Workspaces {
@@ -138,7 +138,7 @@ func live(l catalog.List) catalog.List {
 		}
 	}
 	for _, s := range l.Sessions {
-		if !s.State.Ended() {
+		if !s.State.Ended() || len(s.Left) > 0 {
 			kept.Sessions = append(kept.Sessions, s)
 		}
 	}
@@ -183,6 +183,8 @@ func summary(sessions []api.Session) string {
 	counts := map[terminal.State]int{}
 	for _, s := range sessions {
 		switch {
+		case s.State.Ended() && len(s.Left) > 0:
+			parts = append(parts, s.Name+" "+attention.State(s))
 		case s.State.Ended():
 			counts[s.State]++
 			continue
@@ -262,6 +264,7 @@ func (c commands) show(ctx context.Context, arg string) error {
 			if s.State == terminal.StateLost && s.Error != "" {
 				fmt.Fprintf(c.Out, "%s is lost: %s\n", plaintext.Line(catalog.Label(s)), plaintext.Line(s.Error))
 			}
+			c.tellLeft(s)
 			if s.Clipboard != "" {
 				fmt.Fprintf(c.Out, "clipboard of %s: %s\n", plaintext.Line(catalog.Label(s)), s.Clipboard)
 			}
@@ -271,6 +274,19 @@ func (c commands) show(ctx context.Context, arg string) error {
 		}
 		return workers.FamilyTable(c.CLI, shown, list)
 	})
+}
+
+// tellLeft says what still runs of an ended session, as far as that is known.
+func (c commands) tellLeft(s api.Session) {
+	label := plaintext.Line(catalog.Label(s))
+	switch {
+	case !s.State.Ended():
+	case len(s.Left) > 0:
+		ids := strings.Trim(fmt.Sprint(s.Left), "[]")
+		fmt.Fprintf(c.Out, "%s has left processes that still run: %s; `middleman stop %s` ends them\n", label, ids, label)
+	case s.State == terminal.StateExited && s.Error != "":
+		fmt.Fprintf(c.Out, "%s has ended: %s\n", label, plaintext.Line(s.Error))
+	}
 }
 
 // deletion says when a workspace was deleted and what that means, or "".
