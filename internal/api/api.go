@@ -440,6 +440,7 @@ const (
 	CodeMoved            = "moved"
 	CodeNothingToCompare = "nothing-to-compare"
 	CodeReplaced         = "directory-replaced"
+	CodeGitReplaced      = "git-replaced"
 	CodeUnreadable       = "unreadable"
 	CodeChanged          = "screen-changed"
 	CodeNotRead          = "input-not-read"

@@ -109,7 +109,20 @@ func (s *App) privateGit(ctx context.Context, id string, w workspace.Workspace) 
 		a, err = s.quarantine(w).Prepare(ctx, live)
 		return err
 	})
-	return confine.Git{Writable: a.Writable, ReadOnly: a.ReadOnly, Binds: a.Binds, Env: a.Env}, a.Notes, err
+	return confine.Git{Writable: a.Writable, ReadOnly: a.ReadOnly, Binds: a.Binds, Env: a.Env}, a.Notes, s.aboutSandbox(err)
+}
+
+// aboutSandbox returns an error of a quarantine so that a client gets its text: what is
+// wrong there is mostly of the program in the sandbox, or of the user, and the text says
+// what to do. What Explain knows keeps its code.
+func (s *App) aboutSandbox(err error) error {
+	if _, bug := errors.AsType[*panicError](err); err == nil || bug {
+		return err
+	}
+	if s.Explain(err).Code != api.CodeInternal {
+		return err
+	}
+	return Refusef(api.CodeUnreadable, "the private git directory of this workspace cannot be used: %s", s.redact(oneLine(err)))
 }
 
 // bring imports what the sandboxed sessions of w have committed. If nothing has changed
@@ -274,7 +287,7 @@ func (s *App) ImportSandbox(ctx context.Context, id string) (api.Brought, error)
 		}
 		r, err := s.bring(ctx, w)
 		if err != nil {
-			return out, err
+			return out, s.aboutSandbox(err)
 		}
 		if last := s.brought.get(id); last != nil {
 			out = *last

@@ -90,6 +90,7 @@ var known = []struct {
 	{workspace.ErrOccupied, api.CodeOccupied},
 	{workspace.ErrReplaced, api.CodeReplaced},
 	{git.ErrHeldUp, api.CodeHeldUp},
+	{git.ErrElsewhere, api.CodeGitReplaced},
 	{plainfile.ErrRefused, api.CodeUnreadable},
 	{workspace.ErrUnknown, api.CodeUnknownLoss},
 	{workspace.ErrMissing, api.CodeMissing}, // after ErrUnknown: some errors are both

@@ -14,6 +14,9 @@ var (
 	// would run its configuration.
 	ErrForeign     = errors.New("the repository belongs to another user")
 	ErrBranchTaken = errors.New("the branch exists already")
+	// ErrElsewhere: the .git of a checkout is not what git has put there. A program
+	// may have replaced it.
+	ErrElsewhere = errors.New("it does not lead to the workspace's repository")
 	// ErrBadRequest: the repository is valid but cannot be used in this way.
 	ErrBadRequest = errors.New("not a usable request")
 )

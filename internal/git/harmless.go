@@ -28,10 +28,10 @@ func (v *Views) Harmless(ctx context.Context, commonDir, root string) error {
 }
 
 // CheckoutDir returns the git directory of the checkout at root, if the .git there
-// leads to it.
+// leads to it. Else the error is ErrElsewhere, or says why that cannot be told.
 func CheckoutDir(commonDir, root string) (string, error) {
 	dot := filepath.Join(root, ".git")
-	elsewhere := fmt.Errorf("%s does not lead to the workspace's repository", dot)
+	elsewhere := fmt.Errorf("%s: %w: move it away, and `git worktree repair` in the repository makes it anew", dot, ErrElsewhere)
 	info, err := os.Lstat(dot)
 	switch {
 	case err != nil:

@@ -115,7 +115,7 @@ func (q *Quarantine) site() (site, error) {
 	}
 	entry, err := filepath.Rel(common, gitDir)
 	if err != nil || !filepath.IsLocal(entry) {
-		return site{}, fmt.Errorf("find git's directory for %s: %s is not in %s", plaintext.Quoted(q.w.Root), plaintext.Quoted(gitDir), plaintext.Quoted(common))
+		return site{}, fmt.Errorf("find git's directory for %s: %s is not in %s: %w", plaintext.Quoted(q.w.Root), plaintext.Quoted(gitDir), plaintext.Quoted(common), git.ErrElsewhere)
 	}
 	return site{Dirs: git.Dirs{GitDir: gitDir, CommonDir: common, WorkTree: q.w.Root}, entry: entry}, nil
 }
@@ -130,7 +130,7 @@ func (q *Quarantine) siteOf(r record) (site, error) {
 		}
 	}
 	if err == nil && s.entry != r.Entry {
-		err = fmt.Errorf("git's directory for %s is %s now, and was %s", plaintext.Quoted(q.w.Root), plaintext.Quoted(s.entry), plaintext.Quoted(r.Entry))
+		err = fmt.Errorf("git's directory for %s is %s now, and was %s: %w", plaintext.Quoted(q.w.Root), plaintext.Quoted(s.entry), plaintext.Quoted(r.Entry), git.ErrElsewhere)
 	}
 	return s, err
 }

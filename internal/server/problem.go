@@ -115,6 +115,7 @@ var statuses = map[string]int{
 	api.CodeUnsupported:      http.StatusUnprocessableEntity,
 	api.CodeStartFailed:      http.StatusUnprocessableEntity,
 	api.CodeBadConfig:        http.StatusUnprocessableEntity,
+	api.CodeGitReplaced:      http.StatusUnprocessableEntity,
 	api.CodeUnreadable:       http.StatusUnprocessableEntity,
 	api.CodeBundleInvalid:    http.StatusUnprocessableEntity,
 	api.CodeBundleProfile:    http.StatusUnprocessableEntity,

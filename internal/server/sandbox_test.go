@@ -75,6 +75,36 @@ func TestSandboxedSessionCommits(t *testing.T) {
 	}
 }
 
+// A .git that a program under Landlock has replaced is named, with a code of its own, by the
+// next session.
+func TestReplacedGitIsNamed(t *testing.T) {
+	support := lacking(sandbox.Bubblewrap)
+	if chosen, err := sandbox.Choose(sandbox.Workspace, support()); chosen != sandbox.Landlock {
+		t.Skipf("Landlock cannot be used here: %v", err)
+	}
+	for name, script := range map[string]string{
+		"a directory":    "rm .git; mkdir .git",
+		"a repository":   "rm .git; unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE; git init -q",
+		"a link":         "mv .git old; ln -s old .git",
+		"another's file": "echo gitdir: /tmp >.git",
+		"no path":        "echo >.git",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t)
+			r := p.serve(t, func(o *server.Options) { o.Support = support })
+			w := r.workspace("box", nil)
+			in := api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", "git -c user.name=x -c user.email=x@x commit -q --allow-empty -m kept; " + script}}
+			first := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", in)
+			get[api.Session](r, "GET", "/sessions/"+first.ID+"/wait?for=exit&timeout=60s", nil)
+			a := r.call("POST", "/workspaces/"+w.ID+"/sessions", in)
+			text := string(a.body)
+			if a.status != 422 || !strings.Contains(text, api.CodeGitReplaced) || !strings.Contains(text, w.Root+"/.git: it does not lead to the workspace's repository: move it away") {
+				t.Errorf("the next session: %d %s", a.status, text)
+			}
+		})
+	}
+}
+
 // In the user's own checkout a sandboxed program commits, and changes nothing else of the
 // repository; in a directory without one it goes on with what an earlier session made.
 func TestSandboxedSessionInADirectory(t *testing.T) {
