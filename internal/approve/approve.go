@@ -11,7 +11,6 @@ package approve
 import (
 	"fmt"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 )
@@ -151,22 +150,6 @@ func fileTool(name string, write bool, more []string) tool {
 			return ask("bad-arguments", "the argument %s is missing", name)
 		}
 		return p.file(dir, path, write)
-	}
-}
-
-// searchTool is a tool that reads below the directory in the argument dirName,
-// the files that match the pattern in the argument glob.
-func searchTool(dirName, glob string, more ...string) tool {
-	return func(p Place, dir string, a *arguments) Verdict {
-		at, pattern := a.optional(dirName), a.optional(glob)
-		a.ignore(more)
-		if at == "" {
-			at = "."
-		}
-		if filepath.IsAbs(pattern) || slices.ContainsFunc([]string{"..", "~", "{/", ",/"}, func(s string) bool { return strings.Contains(pattern, s) }) {
-			return ask("pattern", "the pattern %s may lead outside", pattern)
-		}
-		return p.file(dir, at, false)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"unicode/utf8"
 
 	"mvdan.cc/sh/v3/syntax"
+
+	"middleman/internal/plaintext"
 )
 
 // maxCommand bounds the bytes of a shell command that is parsed.
@@ -20,6 +22,9 @@ const maxCommand = 16 << 10
 func (p Place) shell(dir, command string) Verdict {
 	if len(command) > maxCommand {
 		return ask("long-command", "the command has more than %d bytes", maxCommand)
+	}
+	if i := strings.IndexFunc(command, steers); i >= 0 {
+		return ask("shell-syntax", "it has a control character, which shells leave out or read in different ways: %s", plaintext.Line(string([]rune(command[i:])[0])))
 	}
 	c, err := simple(command, syntax.LangBash)
 	if err != nil {
@@ -200,6 +205,9 @@ func bare(text string, first bool) bool {
 	}
 	return true
 }
+
+// steers reports whether r is a control character other than tab and line feed.
+func steers(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }
 
 // printable reports whether quoted text has no character that steers a terminal.
 func printable(text string) bool {

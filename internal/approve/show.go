@@ -18,7 +18,8 @@ func Summary(r Request) string {
 	}
 	a := arguments{values: values, used: map[string]bool{}}
 	for _, name := range []string{"command", "file_path", "notebook_path", "path", "url", "query", "pattern", "description"} {
-		text := strings.Join(strings.Fields(a.optional(name)), " ")
+		blank := func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' } // others are spelled out
+		text := strings.Join(strings.FieldsFunc(a.optional(name), blank), " ")
 		if text == "" {
 			continue
 		}
