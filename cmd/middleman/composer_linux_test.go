@@ -11,7 +11,6 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 	"golang.org/x/sys/unix"
-
 )
 
 const (
@@ -148,4 +147,3 @@ func submissions(ts *testscript.TestScript, path string) (list []submission) {
 	}
 	return list
 }
-

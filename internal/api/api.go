@@ -54,7 +54,7 @@ type Workspace struct {
 
 // Attention says whether a session needs its user, and its place in lists.
 type Attention struct {
-	Group string    `json:"group" enum:"needs-you,ready,working,ended" doc:"The groups are shown in this order"`
+	Group string    `json:"group" enum:"needs-you,unknown,ready,working,ended" doc:"The groups are shown in this order"`
 	State string    `json:"state" doc:"What it does, in words"`
 	Since time.Time `json:"since"`
 	Order string    `json:"order" doc:"Sort by it, as text, to get the order in which every list shows sessions"`

@@ -18,6 +18,7 @@ type Group int
 // The groups, in the order in which they are shown.
 const (
 	NeedsYou Group = iota
+	Unknown        // an agent of which nothing proves that it works, or is idle: it may wait
 	Ready
 	Working
 	Ended
@@ -25,12 +26,12 @@ const (
 )
 
 func (g Group) String() string {
-	return [Groups]string{"Needs you", "Ready", "Working", "Ended"}[g]
+	return [Groups]string{"Needs you", "Unknown", "Ready", "Working", "Ended"}[g]
 }
 
 // name returns the group's name in the API.
 func (g Group) name() string {
-	return [Groups]string{"needs-you", "ready", "working", "ended"}[g]
+	return [Groups]string{"needs-you", "unknown", "ready", "working", "ended"}[g]
 }
 
 // Of returns what lists show of a session.
@@ -62,7 +63,7 @@ func Order(g Group, since time.Time, label, id string) string {
 // State describes a session's state and its exit status, or what its agent does.
 func State(s api.Session) string {
 	switch {
-	case s.State == terminal.StateRunning && s.Agent != nil && s.Agent.State != agent.Unknown:
+	case s.State == terminal.StateRunning && s.Agent != nil:
 		return s.Agent.Text()
 	case s.Exit == nil:
 		return string(s.State) + left(s)
@@ -91,8 +92,10 @@ func JudgeEmpty(w api.Workspace) (g Group, state string, since time.Time) {
 	return Ended, state, w.CreatedAt
 }
 
-// Judge says which group a session is in, in which state and since when. The
-// status of an agent decides, where it is known. Otherwise a bell that nobody has
+// Judge says which group a session is in, in which state and since when, zero if that is
+// not known. The
+// status of an agent decides, where it is known; an agent without one may wait for its
+// user, or work, and is in a group of its own. Otherwise a bell that nobody has
 // heard needs the user, as does a session that does not answer. A shell is ready: as
 // far as is known it waits for a command. Another program works. Output that nobody
 // has seen changes no group, but is named.
@@ -118,7 +121,7 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 	}
 	switch g, state = Working, string(s.State); {
 	case s.Agent != nil:
-		state = string(s.Agent.State)
+		g, state = Unknown, s.Agent.Text()
 	case isShell(s):
 		g, state = Ready, "shell"
 	}
@@ -126,6 +129,8 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 	case unseen == nil || unseen.Bytes == 0:
 	case unseen.Bell:
 		g, state = NeedsYou, "its bell rang"
+	case g == Unknown:
+		state += ", new output"
 	default:
 		state = "new output"
 	}

@@ -50,7 +50,10 @@ func TestJudge(t *testing.T) {
 		{"an agent that is done", agentIn(agent.Done), Ready, "done: why", told},
 		{"an agent that works", agentIn(agent.Working), Working, "working: why", told},
 		{"an agent that has failed", agentIn(agent.Failed), NeedsYou, "failed: why", told},
-		{"an agent of which nothing is known", agentIn(agent.Unknown), NeedsYou, "its bell rang", made},
+		{"an agent of which nothing is known", api.Session{State: terminal.StateRunning, Argv: []string{"claude"}, Agent: &agent.Status{State: agent.Unknown, Since: told}}, Unknown, "unknown", made},
+		{"such an agent with output", api.Session{State: terminal.StateRunning, Argv: []string{"claude"}, Agent: &agent.Status{State: agent.Unknown}, Unseen: unseen(false), Writer: &terminal.Writer{}}, Unknown, "unknown, new output, attached", made},
+		{"such an agent with a bell", agentIn(agent.Unknown), NeedsYou, "its bell rang", made},
+		{"an agent whose status is of no known time", api.Session{State: terminal.StateRunning, Agent: &agent.Status{State: agent.Waiting}}, NeedsYou, "waiting", time.Time{}},
 		{"an agent that has ended", api.Session{State: terminal.StateExited, Agent: agentIn(agent.Waiting).Agent}, Ended, "exited", made},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -70,6 +73,8 @@ func TestOrder(t *testing.T) {
 		Order(NeedsYou, time.Time{}, "z/sh", "1"),
 		Order(NeedsYou, at(10), "b/sh", "1"),
 		Order(NeedsYou, at(1_900_000_000), "a/sh", "1"),
+		Order(Unknown, at(20), "a/sh", "1"),
+		Order(Unknown, at(10), "b/sh", "1"),
 		Order(Ready, at(10), "a-2/sh", "1"),
 		Order(Ready, at(20), "a/sh", "1"),
 		Order(Ready, at(10), "a/sh-2", "1"),
@@ -98,5 +103,25 @@ func TestOf(t *testing.T) {
 	empty := OfEmpty(api.Workspace{ID: "2", Label: "fix", State: "failed", CreatedAt: since})
 	if empty.Group != "ended" || empty.State != "failed, no session" {
 		t.Errorf("a workspace without a session: %+v", *empty)
+	}
+}
+
+// A session's state says that nothing is known, where lists show no group.
+func TestState(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		in   api.Session
+		want string
+	}{
+		{"a command", api.Session{State: terminal.StateRunning}, "running"},
+		{"an agent that works", api.Session{State: terminal.StateRunning, Agent: &agent.Status{State: agent.Working}}, "working"},
+		{"an agent of which nothing is known", api.Session{State: terminal.StateRunning, Agent: &agent.Status{State: agent.Unknown}}, "unknown"},
+		{"an agent that does not answer", api.Session{State: terminal.StateUnreachable, Agent: &agent.Status{State: agent.Unknown}}, "unreachable"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if got := State(tt.in); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
 	}
 }

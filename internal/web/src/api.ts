@@ -66,7 +66,7 @@ export interface Attention {
   order: string
 }
 
-export type Group = 'needs-you' | 'ready' | 'working' | 'ended'
+export type Group = 'needs-you' | 'unknown' | 'ready' | 'working' | 'ended'
 
 /** What a network list refused. The program chose the target. */
 export interface Denial {

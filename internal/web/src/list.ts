@@ -27,7 +27,7 @@ export interface Section<T> {
   items: T[]
 }
 
-const titles: Record<Group, string> = { 'needs-you': 'Needs you', ready: 'Ready', working: 'Working', ended: 'Ended' }
+const titles: Record<Group, string> = { 'needs-you': 'Needs you', unknown: 'Unknown', ready: 'Ready', working: 'Working', ended: 'Ended' }
 
 const byOrder = (a: { order: string }, b: { order: string }) => (a.order < b.order ? -1 : a.order > b.order ? 1 : 0)
 

@@ -60,6 +60,7 @@ export function tone(s: Session): string {
   if (s.state === 'failed' || s.state === 'lost') return 'bad'
   if (s.state === 'unreachable') return 'unknown'
   if (needsYou(s)) return 'needs'
+  if (s.attention.group === 'unknown') return 'unknown'
   if (s.state === 'running' && s.agent?.state === 'working') return 'live works'
   return s.state === 'running' ? 'live' : 'busy'
 }

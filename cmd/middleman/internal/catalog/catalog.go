@@ -276,7 +276,7 @@ func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map
 		slots <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-slots }()
-			refreshOne(ctx, b, &sessions[i], labels)
+			refreshOne(ctx, c, b, &sessions[i], labels)
 		})
 	}
 	wg.Wait()
@@ -285,7 +285,7 @@ func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map
 	}
 }
 
-func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels map[string]string) {
+func refreshOne(ctx context.Context, c *cli.CLI, b terminal.Backend, s *api.Session, labels map[string]string) {
 	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	status, err := b.Session(s.ID).Status(ctx)
@@ -312,6 +312,9 @@ func refreshOne(ctx context.Context, b terminal.Backend, s *api.Session, labels 
 	}
 	if s.WorkspaceID == "" {
 		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, labels[status.Workspace], status.Argv, status.StartedAt
+	}
+	if status.State == terminal.StateRunning {
+		s.Agent = agentOf(ctx, c, b.Session(s.ID), *s)
 	}
 }
 

@@ -120,6 +120,8 @@ q  ctrl-c    quit; everything goes on
 Needs you    an agent that waits for you;
              a bell that nobody has heard;
              a session that does not answer
+Unknown      an agent of which nothing proves
+             what it does: it may wait for you
 Ready        an agent that is idle; a shell
 Working      other programs that run
 Ended        ended sessions, workspaces without`

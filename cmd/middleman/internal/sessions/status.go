@@ -82,12 +82,7 @@ func (c commands) report(ctx context.Context, t catalog.Target) (agent.Report, e
 	if c.Runtime != "" || !errors.Is(err, client.ErrNoServer) {
 		return agent.Report{}, err
 	}
-	profile := agent.Profiles(c.Config.Profiles, nil).For(t.Shown.Profile, t.Shown.Argv)
-	e, err := agent.Gather(ctx, t.Session)
-	if err != nil {
-		return agent.Report{}, err
-	}
-	return profile.Tell(t.Shown.ID, e, agent.Tracker{Now: profile.Judge(e)}), nil
+	return catalog.LookAt(ctx, c.CLI, t.Session, t.Shown)
 }
 
 // age says how long ago it was, "" for the zero time.

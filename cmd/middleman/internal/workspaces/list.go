@@ -13,7 +13,6 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/cmd/middleman/internal/workers"
-	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/attention"
 	"middleman/internal/plaintext"
@@ -192,7 +191,7 @@ func summary(sessions []api.Session) string {
 			parts = append(parts, s.Name+" "+string(s.State))
 		case s.Writer != nil:
 			parts = append(parts, s.Name+" attached")
-		case s.Agent != nil && s.Agent.State != agent.Unknown:
+		case s.Agent != nil:
 			parts = append(parts, s.Name+" "+string(s.Agent.State)+catalog.Unseen(s))
 		default:
 			parts = append(parts, s.Name+catalog.Unseen(s))
