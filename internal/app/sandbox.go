@@ -18,6 +18,7 @@ import (
 	"middleman/internal/egress"
 	"middleman/internal/environ"
 	"middleman/internal/grants"
+	"middleman/internal/ownpath"
 	"middleman/internal/sandbox"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -198,6 +199,13 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 			git = git.Unwritable()
 		}
 	}
+	open, err := s.openTo(ctx, func(open string) bool { return ownpath.Reaches(s.Executable, open) })
+	if err != nil {
+		return confine.Confined{}, err
+	}
+	if open != nil {
+		return confine.Confined{}, Refusef(api.CodeStartFailed, "the sandbox of this session cannot be made: %s may have replaced middleman's own executable, %s: install middleman elsewhere and go on with that (`middleman server restart --program FILE`)", open.who, s.Executable)
+	}
 	made, err := s.maker().Make(confine.Session{
 		ID: id, Workspace: w.ID, State: b.state, Root: w.Root, Made: w.Mode != workspace.ModeInPlace, Dir: dir, Level: b.level, Method: b.method, Network: b.network,
 		Profile: b.profile, Program: program, Hooks: s.Dirs.Hooks(id), Parent: b.parent, ParentPrivate: b.private, Git: git, Show: show, Others: others, Programs: s.programs(),
@@ -368,17 +376,24 @@ func (s *App) exposedBy(ctx context.Context, dir string) (string, error) {
 			return fmt.Sprintf("programs in the sandbox of workspace %s can replace directories there", s.label(ctx, w)), nil
 		}
 	}
-	row, err := s.openTo(ctx, func(open string) bool { return sandbox.Within(dir, open) })
-	if err != nil || row == nil {
+	open, err := s.openTo(ctx, func(open string) bool { return sandbox.Within(dir, open) })
+	if err != nil || open == nil {
 		return "", err
 	}
-	return fmt.Sprintf("the program in the sandbox of session %s/%s can replace directories there", s.workspaceName(ctx, row.WorkspaceID), row.Name), nil
+	return fmt.Sprintf("the program in the sandbox of %s can replace directories there", open.who), nil
+}
+
+// opened is a sandboxed session whose program, or what that has left, may write somewhere.
+type opened struct {
+	who string // such as "session w/agent"
+	do  string // what its user can do about it
 }
 
 // openTo returns a sandboxed session whose program, or what that has left, may write to a
-// directory that matches, nil for none. Under Landlock what a program has left cannot be
-// found, so an ended session counts too.
-func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*store.Session, error) {
+// directory that matches, nil for none. What a program has left under Landlock cannot be
+// found, so a session that has ended since the machine was started counts too, whether it
+// is recorded or not.
+func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*opened, error) {
 	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
 	if err != nil {
 		return nil, err
@@ -395,14 +410,24 @@ func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*store.S
 		if !slices.ContainsFunc(append(append(open, policy.Writable...), policy.Temp), match) {
 			continue
 		}
-		if row.State.Ended() && row.Sandbox.Method != sandbox.Landlock {
-			if _, quiet, _ := s.left(ctx, row); quiet {
-				continue
-			}
+		target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
+		if !row.State.Ended() {
+			return &opened{"session " + target, fmt.Sprintf("stop it first (`middleman stop %s`)", target)}, nil
 		}
-		return &row, nil
+		if row.Sandbox.Method == sandbox.Landlock { // see below
+			continue
+		}
+		if _, quiet, _ := s.left(ctx, row); !quiet {
+			return &opened{"session " + target, fmt.Sprintf("what it has left still runs: stop that first (`middleman stop %s`)", target)}, nil
+		}
 	}
-	return nil, nil
+	list, err := s.Store.Exposed(ctx)
+	for _, e := range list {
+		if e.Method == string(sandbox.Landlock) && e.Boot == s.Boot && match(e.Path) {
+			return &opened{s.whose(ctx, e), "what it has left under Landlock cannot be found: merge with git, once nothing of it runs, or after a restart of this machine"}, nil
+		}
+	}
+	return nil, err
 }
 
 // keepStill keeps sandboxed sessions from being started in a checkout, in which a merge is
@@ -416,50 +441,18 @@ func (s *App) keepStill(ctx context.Context, id, checkout string) (leave func(),
 	leave = func() { s.placing.end(key) }
 	s.placing.begin(key, checkout)
 	err = s.unknownLeft(ctx, checkout)
-	var row *store.Session
+	var open *opened
 	if err == nil {
-		row, err = s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
+		open, err = s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
 	}
-	if err == nil && row != nil {
-		target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
-		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of session %s can replace directories there while git writes: %s", checkout, target, stillOpen(row, target))
+	if err == nil && open != nil {
+		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of %s can replace directories there while git writes: %s", checkout, open.who, open.do)
 	}
 	if err != nil {
 		leave()
 		return nil, err
 	}
 	return leave, nil
-}
-
-// unknownLeft refuses a merge into a workspace in which sandboxed programs ran where there
-// is only Landlock: what these have left cannot be found, also when their sessions, or
-// a check that ran like them, are not recorded any more.
-func (s *App) unknownLeft(ctx context.Context, checkout string) error {
-	if s.Support().Bubblewrap != "" {
-		return nil
-	}
-	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return err
-	}
-	for _, w := range list {
-		if w.Root != "" && s.hasQuarantine(w) && sandbox.Within(checkout, canonical(w.Root)) {
-			return Refusef(api.CodeBusy, "%s would get the merged files, and what the sandboxed programs of workspace %s have left under Landlock cannot be found: it could replace directories there while git writes; merge with git, once nothing of it runs",
-				checkout, s.label(ctx, w))
-		}
-	}
-	return nil
-}
-
-// stillOpen says what to do about a session of openTo.
-func stillOpen(row *store.Session, target string) string {
-	switch {
-	case !row.State.Ended():
-		return fmt.Sprintf("stop it first (`middleman stop %s`)", target)
-	case row.Sandbox.Method == sandbox.Landlock:
-		return "it has ended, and what it has left under Landlock cannot be found: merge with git, once nothing of it runs"
-	}
-	return fmt.Sprintf("what it has left still runs: stop that first (`middleman stop %s`)", target)
 }
 
 // canonical returns a path without links, or as it is if there is nothing.

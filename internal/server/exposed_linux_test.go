@@ -126,12 +126,73 @@ func TestMergeIntoSandbox(t *testing.T) {
 	if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{}); merged.Checkout != p.repository {
 		t.Errorf("%+v", merged)
 	}
-	// Where there is only Landlock nobody knows what is left.
+	// The record tells that none of these ran under Landlock.
 	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "--allow-empty", "-m", "last")
 	r.stop()
 	r = p.serve(t, func(o *server.Options) { o.Support = lacking(sandbox.Bubblewrap) })
+	list, err := r.store.Exposed(t.Context())
+	if err != nil || len(list) == 0 {
+		t.Fatalf("%+v, %v", list, err)
+	}
+	get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	// Without a record, as from before there was one, nobody knows.
+	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "--allow-empty", "-m", "later")
+	for _, e := range list {
+		if err := r.store.ForgetExposed(t.Context(), e); err != nil {
+			t.Fatal(err)
+		}
+	}
 	a = r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
 	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "the sandboxed programs of workspace here have left under Landlock cannot be found") {
 		t.Errorf("%+v", problem)
+	}
+}
+
+// What a program has left under Landlock cannot be found, and may write below the
+// directory of its workspace until the machine is restarted: nothing is merged into a
+// checkout there, also when the workspace is forgotten and bubblewrap was installed.
+func TestMergeAfterLandlock(t *testing.T) {
+	support := lacking(sandbox.Bubblewrap)
+	if _, err := sandbox.Choose(sandbox.Workspace, support()); err != nil {
+		t.Skipf("Landlock cannot be used here: %v", err)
+	}
+	p := newPlace(t)
+	project := filepath.Join(filepath.Dir(p.repository), "project")
+	if err := os.Mkdir(project, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	r := p.serve(t, func(o *server.Options) { o.Support = support })
+	here := r.inPlace("here", project)
+	s := get[api.Session](r, "POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"true"}})
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
+	if err := os.Rename(p.repository, filepath.Join(project, "repository")); err != nil {
+		t.Fatal(err)
+	}
+	p.repository = filepath.Join(project, "repository")
+	w := r.workspace("w", nil)
+	write(t, filepath.Join(w.Root, "new"), "new\n")
+	git(t, w.Root, "add", ".")
+	git(t, w.Root, "commit", "-qm", "more")
+	refused := func(when, who string) {
+		t.Helper()
+		a := r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+		if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "sandbox of "+who+" can replace") || !strings.Contains(problem.Detail, "merge with git, once nothing of it runs, or after a restart of this machine") {
+			t.Errorf("%s: %+v", when, problem)
+		}
+		if _, err := os.Lstat(filepath.Join(p.repository, "new")); err == nil {
+			t.Errorf("%s: files were written", when)
+		}
+	}
+	refused("ended", "session here/agent")
+	r.call("DELETE", "/workspaces/"+here.ID+"?stop_sessions=true&discard_work=true&forget_transcripts=true", nil)
+	gone := "session " + s.ID + " of workspace here"
+	refused("deleted", gone)
+	r.stop()
+	r = p.serve(t)
+	refused("another server, with bubblewrap", gone)
+	r.stop()
+	r = p.serve(t, func(o *server.Options) { o.Support, o.Boot = support, "another" })
+	if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{}); merged.Checkout != p.repository {
+		t.Errorf("after a restart of the machine: %+v", merged)
 	}
 }
