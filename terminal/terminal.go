@@ -106,7 +106,8 @@ type Sight struct {
 	// Title is a regular expression for the title.
 	Title string `json:"title,omitempty"`
 	// Screen are regular expressions: each must match one of the last Rows rows of
-	// the screen that are not blank. None of these may match one of Without.
+	// the screen that are not blank, or a line that is wrapped to them. None of these
+	// rows may match one of Without.
 	Screen  []string `json:"screen,omitempty"`
 	Without []string `json:"without,omitempty"`
 	Rows    int      `json:"rows,omitempty"`

@@ -70,7 +70,7 @@ func (e *NotSubmittedError) Unwrap() error { return e.err }
 type Prompt struct {
 	Text string
 	// Expect is the screen that the sender has seen. With the zero value Send
-	// looks itself, and Profile must know the screen for one without a dialog.
+	// looks itself, and the profile's composer must show, with no dialog.
 	Expect terminal.Expect
 	// Answer sends the text also if the screen is not known, or is a dialog.
 	Answer bool
@@ -129,21 +129,32 @@ func (p Profile) Send(ctx context.Context, s terminal.Session, in Prompt) (offse
 	}
 }
 
-// allows returns an error unless the profile knows the screen for one that takes
-// a prompt.
+// allows returns an error unless the screen shows the profile's composer. A title does
+// not tell that no dialog shows.
 func (p Profile) allows(seen screen, answer bool) error {
-	status := p.Judge(seen.evidence())
+	view := p.Look(seen.evidence())
 	switch {
 	case answer:
 		return nil
-	case status.State == Waiting:
+	case view.State == Waiting:
 		return fmt.Errorf("%w: it is %s, and the text would answer that; pass --answer if it shall, or the hash of the screen that you saw with --expect",
-			ErrDialog, status.Text())
-	case status.State == Unknown:
+			ErrDialog, view.Text())
+	case !view.Composer:
 		return fmt.Errorf("%w: it is not known whether it shows a dialog (%s); look, and pass the hash of the screen with --expect, or --answer",
-			ErrDialog, p.silence())
+			ErrDialog, p.hidden())
 	}
 	return nil
+}
+
+// hidden says why the composer of the profile's program is not seen.
+func (p Profile) hidden() string {
+	switch {
+	case !p.HasRules():
+		return p.silence()
+	case len(composers[p.RulesOf()]) == 0:
+		return "profile " + p.Name + " does not know how its program takes a prompt"
+	}
+	return "its screen does not end with the line in which it takes a prompt"
 }
 
 // submitKey returns the name of the key that submits a prompt.
@@ -200,7 +211,9 @@ func (p Profile) submit(ctx context.Context, s terminal.Session, key []byte, was
 		} else if with != "" && !was.answer {
 			return 0, &NotSubmittedError{fmt.Sprintf("its input had other text already, %q", with), terminal.ErrChanged}
 		}
-		if status := p.Judge(now.evidence()); status.State == Waiting && !was.answer {
+		// At a composer, all that is new is the text, which may look like a dialog.
+		status, composer := p.Judge(now.evidence()), p.Look(was.seen.evidence()).Composer
+		if status.State == Waiting && !was.answer && (status.Source == FromTitle || !composer) {
 			return 0, &NotSubmittedError{"it is " + status.Text(), terminal.ErrChanged}
 		}
 		offset, err = s.Type(ctx, key, expect)

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -30,50 +31,60 @@ type rule struct {
 	state State
 	kind  Kind   // of Waiting
 	title string // a regular expression for the title
-	// screen are regular expressions: each must match one of the last rows of
-	// the screen that are not blank. None of these may match one of without.
-	// rows is how many there are.
-	screen, without []string
-	rows            int
+	// screen are regular expressions: each must match one of the last rows that are
+	// not blank, or a line that is wrapped to them. A dialog is looked for where no
+	// composer shows below it, work and the end of a turn in what was printed last.
+	screen []string
+	rows   int // how many
 }
 
-// rules are those of a profile's program, the first that holds decides. A dialog
-// comes before a title: agents leave the title of their work while they ask.
+// Parts of the rules: the option of a dialog that is selected, whichever it is, and one
+// that is not.
+const (
+	selected   = `^[\s│┃▌]*[❯›●>] *\d+\. `
+	unselected = `^[\s│┃▌]*\d+\. `
+)
+
+// selection is a dialog of which no more is known than its options.
+var selection = rule{name: "selection", state: Waiting, kind: Question, rows: 24, screen: []string{selected, unselected}}
+
+// rules are those of a profile's program. Those of titles that ask come first, then those
+// of the screen, then those of other titles; of these the first that holds decides. A
+// dialog comes before a title of work: agents leave that while they ask.
 //
 // What agy, copilot, cursor and opencode show is from the rules of herdrdev/herdr, in
 // src/detect/manifests: antigravity.toml of 2026-08-20, github-copilot.toml and
 // cursor.toml of 2026-08-12, opencode.toml of 2026-08-27. They look at the whole screen,
 // these at its last rows alone, where output that quotes a dialog seldom is. Of none of
 // them a sign of an idle prompt is known. How aider asks is from confirm_ask in its
-// aider/io.py (Aider-AI/aider, 0045641): the question is the last row.
+// aider/io.py (Aider-AI/aider, 0045641): the question is the last row. The rows of an
+// interrupt are Claude Code's of 2.1 and Codex's of its tui (chatwidget).
 var rules = map[string][]rule{
 	"claude": {
-		{
-			name: "permission dialog", state: Waiting, kind: Permission, rows: 12,
-			screen:  []string{`(?i)do you want|would you like`, `^[\s│]*❯ *1\. `, `^[\s│]*2\. `},
-			without: []string{`^[\s│]*[>❯] *[│]?$`, `^[\s│]*> \S`},
-		},
+		{name: "permission dialog", state: Waiting, kind: Permission, rows: 24, screen: []string{`(?i)do you want|would you like`, selected, unselected}},
 		{name: "login", state: Waiting, kind: Login, rows: 20, screen: []string{`(?i)select login method|paste code here if prompted`}},
+		selection,
+		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`^[*·✢✳✶✻✽] .*(\(.*\besc to interrupt\b|… \(\d+[smh]\b)|^\s*[⏸⏵].*\besc to interrupt\b`}},
+		{name: "interrupted", state: Idle, rows: 1, screen: []string{`^\s*⎿\s+Interrupted\b`}},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}] `},
-		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
 		{name: "star in the title", state: Idle, title: `^\x{2733} `},
 	},
 	"codex": {
 		{name: "action required", state: Waiting, kind: Question, title: `Action Required`},
-		{
-			name: "approval dialog", state: Waiting, kind: Permission, rows: 12,
-			screen: []string{`(?i)would you like to run|allow command|would you like to make`, `^[\s▌│]*[›❯>] *1\. `},
-		},
+		{name: "approval dialog", state: Waiting, kind: Permission, rows: 24, screen: []string{`(?i)would you like to|allow command`, selected, unselected}},
+		selection,
+		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`^[•◦] [^•(]*\([\dhms ]*• esc to interrupt\b`}},
+		{name: "interrupted", state: Idle, rows: 3, screen: []string{`^■ Conversation interrupted\b`}},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]( |$)`},
-		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`\(.*\besc to interrupt\b`}},
 	},
 	"gemini": {
-		{name: "confirmation", state: Waiting, kind: Permission, rows: 14, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, `^[\s│]*● *1\. `}},
-		{name: "how to cancel", state: Working, rows: 10, screen: []string{`\(esc to cancel\b`}},
+		{name: "confirmation", state: Waiting, kind: Permission, rows: 24, screen: []string{`(?i)apply this change\?|allow execution|do you want to proceed\?`, selected, unselected}},
+		selection,
+		{name: "how to cancel", state: Working, rows: 10, screen: []string{`^ ?[\x{2801}-\x{28FF}] .*\(esc to cancel\b`}},
 	},
 	"agy": {
 		{
-			name: "permission dialog", state: Waiting, kind: Permission, rows: 14,
+			name: "permission dialog", state: Waiting, kind: Permission, rows: 20,
 			screen: []string{`(?i)requesting permission for:`, `(?i)do you want to proceed\?|tab amend`},
 		},
 		{name: "spinner", state: Working, rows: 8, screen: []string{`^\s*[\x{2801}-\x{28FF}]+ +\pL+ing\b`}},
@@ -87,14 +98,14 @@ var rules = map[string][]rule{
 	},
 	"cursor": {
 		{
-			name: "permission dialog", state: Waiting, kind: Permission, rows: 12,
+			name: "permission dialog", state: Waiting, kind: Permission, rows: 16,
 			screen: []string{`(?i)run this command\?|write to this file\?`, `(?i)\(y\)|skip \(esc or n\)`},
 		},
 		{name: "how to stop", state: Working, rows: 6, screen: []string{`(?i)\bctrl\+c to stop\b`}},
 		{name: "spinner", state: Working, rows: 8, screen: []string{`^\s*([⬡⬢]|[\x{2801}-\x{28FF}]+) +\pL+ing\b`}},
 	},
 	"opencode": {
-		{name: "permission dialog", state: Waiting, kind: Permission, rows: 14, screen: []string{`△ Permission required`}},
+		{name: "permission dialog", state: Waiting, kind: Permission, rows: 20, screen: []string{`△ Permission required`}},
 		{
 			name: "selection", state: Waiting, kind: Question, rows: 6,
 			screen: []string{`(?i)\besc dismiss\b`, `(?i)\benter (confirm|submit|toggle)\b`, `↑↓ select|⇆ tab`},
@@ -102,7 +113,7 @@ var rules = map[string][]rule{
 		{name: "how to interrupt", state: Working, rows: 4, screen: []string{`(?i)\b(esc|ctrl\+c) (again to |to )?interrupt\b`}},
 	},
 	"aider": {
-		{name: "confirmation", state: Waiting, kind: Permission, rows: 1, screen: []string{`\(Y\)es/\(N\)o.* \[(Yes|No)\]:`}},
+		{name: "confirmation", state: Waiting, kind: Permission, rows: 1, screen: []string{`\[(Yes|No)\]: *$`}},
 	},
 	"amp": {
 		{name: "confirmation in the title", state: Waiting, kind: Permission, title: `confirmation needed`},
@@ -133,18 +144,29 @@ var matchers = sync.OnceValue(func() map[string][]matcher {
 
 // sight returns the rule's screen.
 func (r rule) sight() terminal.Sight {
-	return terminal.Sight{Title: r.title, Screen: r.screen, Without: r.without, Rows: r.rows}
+	return terminal.Sight{Title: r.title, Screen: r.screen, Rows: r.rows}
 }
 
 // Judge tells what the evidence shows of the profile's program. Without a rule
 // that holds that is Unknown. Since is not set.
-func (p Profile) Judge(e Evidence) Status {
-	end := func(state State, reason string) Status {
-		return Status{State: state, Source: FromExit, Rule: "exit", Reason: reason, Confidence: high}
+func (p Profile) Judge(e Evidence) Status { return p.Look(e).Status }
+
+// View is what evidence shows.
+type View struct {
+	Status
+	// Composer is set if the screen shows the line in which the program takes its next
+	// prompt, with no dialog below it. What a title says is no proof of that.
+	Composer bool `json:"composer,omitempty"`
+}
+
+// Look is Judge, and tells whether the program's composer shows.
+func (p Profile) Look(e Evidence) View {
+	end := func(state State, reason string) View {
+		return View{Status: Status{State: state, Source: FromExit, Rule: "exit", Reason: reason, Confidence: high}}
 	}
 	switch {
 	case e.Ended && e.Gone:
-		return Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: high}
+		return View{Status: Status{State: Lost, Source: FromExit, Rule: "no exit", Reason: "it is gone, and its exit is not known", Confidence: high}}
 	case e.Ended && e.Stopped:
 		return end(Stopped, e.failure())
 	case e.Ended && e.failure() != "":
@@ -152,20 +174,51 @@ func (p Profile) Judge(e Evidence) Status {
 	case e.Ended:
 		return end(Done, "")
 	}
-	for _, m := range matchers()[p.RulesOf()] {
+	program := p.RulesOf()
+	shown := divide(program, e.Screen)
+	v := View{Composer: shown.composer}
+	v.Status = p.running(e, shown, !v.Composer && len(composers[program]) > 0 && mayAsk(shown.latest))
+	return v
+}
+
+// running is Judge for a program that runs. If its screen may show a dialog that no rule
+// knows, neither its title nor a sign of work above tells what it does.
+func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
+	list := matchers()[p.RulesOf()]
+	for _, m := range list {
+		if m.ByTitle() && m.state == Waiting && m.Holds(e.Title, nil) {
+			return m.byTitle()
+		}
+	}
+	for _, m := range list {
+		rows := shown.latest
 		switch {
-		case !m.Holds(e.Title, e.Screen):
-		case m.ByTitle():
-			return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: medium}
-		default:
+		case m.ByTitle() || m.state == Waiting && shown.composer, m.state == Idle && !shown.composer, m.state == Working && mayAsk:
+			continue
+		case m.state == Working:
+			rows = slices.Concat(shown.latest, shown.footer)
+		}
+		if m.Holds("", rows) {
 			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: high}
 			if m.state == Waiting {
-				status.Reason = m.question(e)
+				status.Reason = m.question(rows)
 			}
 			return status
 		}
 	}
+	if mayAsk {
+		return Status{State: Unknown, Reason: "its screen may show a dialog, which no rule of profile " + p.Name + " knows"}
+	}
+	for _, m := range list {
+		if m.ByTitle() && m.Holds(e.Title, nil) {
+			return m.byTitle()
+		}
+	}
 	return Status{State: Unknown, Reason: p.silence()}
+}
+
+func (m matcher) byTitle() Status {
+	return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: medium}
 }
 
 // failure says how a program ended, "" if it has exited with 0.
@@ -201,8 +254,8 @@ func (p Profile) RulesOf() string {
 // HasRules reports whether anything is known of how the program looks.
 func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
 
-// question returns what a dialog asks: the row of the screen that the first of the
-// rule's expressions matches, on one line.
-func (m matcher) question(e Evidence) string {
-	return oneLine(strings.Trim(m.First(e.Screen), " \t│┃|▌"))
+// question returns what a dialog asks: the row that the first of the rule's expressions
+// matches, on one line.
+func (m matcher) question(rows []string) string {
+	return oneLine(strings.Trim(m.First(rows), " \t│┃|▌"))
 }

@@ -73,7 +73,7 @@ func TestJudge(t *testing.T) {
 		{"codex says nothing", "codex", Evidence{Title: "repo", Screen: rows("› Ask")}, Unknown, "", ""},
 
 		{"gemini asks", "gemini", Evidence{Screen: rows("│ Apply this change? │\n│ ● 1. Yes, allow once │\n│   2. No (esc) │")}, Waiting, FromScreen, "confirmation"},
-		{"gemini works", "gemini", Evidence{Screen: rows("⠏ Thinking (esc to cancel, 4s)\n > Type")}, Working, FromScreen, "how to cancel"},
+		{"gemini works", "gemini", Evidence{Screen: rows("⠏ Thinking (esc to cancel, 4s)\n╭──────╮\n│ > Type │\n╰──────╯\n~/x  gemini-2.5-pro")}, Working, FromScreen, "how to cancel"},
 		{"amp works", "amp", Evidence{Title: "⠇ fix"}, Working, FromTitle, "spinner in the title"},
 		{"amp asks", "amp", Evidence{Title: "Plugin confirmation needed"}, Waiting, FromTitle, "confirmation in the title"},
 
@@ -124,7 +124,7 @@ func TestLike(t *testing.T) {
 
 // A dialog says what it asks.
 func TestQuestion(t *testing.T) {
-	for program, screen := range map[string]string{"claude": claudeDialog, "codex": "│ Would you like to run the following command?\n› 1. Yes, proceed\n"} {
+	for program, screen := range map[string]string{"claude": claudeDialog, "codex": "│ Would you like to run the following command?\n› 1. Yes, proceed\n  2. No (esc)\n"} {
 		p := Profiles(nil, nil)[program]
 		want := map[string]string{"claude": "Do you want to proceed?", "codex": "Would you like to run the following command?"}[program]
 		if got := p.Judge(Evidence{Screen: rows(screen)}); got.Kind != Permission || got.Reason != want {

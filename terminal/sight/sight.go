@@ -64,8 +64,9 @@ func (m Matcher) Holds(title string, screen []string) bool {
 		return true
 	}
 	rows := last(screen, m.rows)
+	whole := joined(screen, m.rows)
 	for _, want := range m.screen {
-		if !slices.ContainsFunc(rows, want.MatchString) {
+		if !slices.ContainsFunc(rows, want.MatchString) && !slices.ContainsFunc(whole, want.MatchString) {
 			return false
 		}
 	}
@@ -82,11 +83,33 @@ func (m Matcher) First(screen []string) string {
 	if m.ByTitle() {
 		return ""
 	}
-	rows := last(screen, m.rows)
-	if i := slices.IndexFunc(rows, m.screen[0].MatchString); i >= 0 {
-		return rows[i]
+	for _, rows := range [][]string{last(screen, m.rows), joined(screen, m.rows)} {
+		if i := slices.IndexFunc(rows, m.screen[0].MatchString); i >= 0 {
+			return rows[i]
+		}
 	}
 	return ""
+}
+
+// wrapRows is over how many rows a line of the screen may be wrapped to be matched.
+const wrapRows = 3
+
+// joined returns the lines that may be wrapped to some of the last n rows that are not
+// blank: between words, and within one. Frames at the sides are left out.
+func joined(screen []string, n int) []string {
+	const sides = " \t│┃|▌"
+	rows := last(screen, n)
+	var out []string
+	for begin := range rows {
+		words := strings.TrimRight(rows[begin], sides)
+		one := words
+		for _, row := range rows[begin+1 : min(begin+wrapRows, len(rows))] {
+			row = strings.Trim(row, sides)
+			words, one = words+" "+row, one+row
+			out = append(out, words, one)
+		}
+	}
+	return out
 }
 
 // last returns the last n rows that are not blank, in their order.

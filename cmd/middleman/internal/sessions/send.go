@@ -59,11 +59,12 @@ is still on its way from the program, through the system or tmux.
 
 --prompt gives a coding agent its next prompt: it pastes the text and then presses
 the submit key of the session's profile. Both are typed only if the screen is the
-one that --expect names. Without --expect it must be a screen that the rules of the
-profile know, and no dialog. From this comparison on, the program's output is held
-until it has begun to read, so that the text answers no dialog that appears meanwhile.
-If the screen shows more than the text after the paste, or other text beside it, it is
-not submitted. Prompts for one session go one after the other.
+one that --expect names. Without --expect it must be a screen that ends with the line
+in which the program takes a prompt, which is known of claude, codex and gemini; a
+title is no proof. From this comparison on, the program's output is held until it has
+begun to read, so that the text answers no dialog that appears meanwhile. If the screen
+shows more than the text after the paste, or other text beside it, it is not submitted.
+Prompts for one session go one after the other.
 --answer sends the text also to a dialog, or where it is not known what shows.
 --when idle waits until the agent waits for its next prompt, or for --timeout.
 
