@@ -44,11 +44,13 @@ type act struct {
 }
 
 const (
-	claudeReady  = "● Done.\r\n\r\n╭──────────────╮\r\n│ >            │\r\n╰──────────────╯\r\n  ? for shortcuts\r\n"
+	claudeDone   = "● Done.\r\n\r\n"
+	claudeReady  = "╭──────────────╮\r\n│ >            │\r\n╰──────────────╯\r\n  ? for shortcuts\r\n"
 	claudeDialog = " Bash command\r\n   rm -r build\r\n Do you want to proceed?\r\n ❯ 1. Yes\r\n   2. Yes, and don't ask again\r\n   3. No, and tell Claude what to do differently (esc)\r\n"
 	claudeBusy   = "✻ Brewing… (12s · ↓ 1.2k tokens · esc to interrupt)\r\n\r\n╭──────────────╮\r\n│ >            │\r\n╰──────────────╯\r\n"
 	codexDialog  = "  Would you like to run the following command?\r\n  $ rm -r build\r\n› 1. Yes, proceed (y)\r\n  2. No, and tell Codex what to do differently (esc)\r\n"
 	geminiDialog = "│ Allow execution of: 'rm'? │\r\n│ ● 1. Yes, allow once │\r\n│   2. No, suggest changes (esc) │\r\n"
+	geminiReady  = "╭──────────────────────╮\r\n│ > Type your message  │\r\n╰──────────────────────╯\r\n"
 	nothingKnown = "something that no rule knows\r\n"
 )
 
@@ -64,8 +66,8 @@ var acts = map[string]map[string]act{
 		}},
 		"login":      {"✳ Fix the login", "Select login method:\r\n ❯ 1. Account\r\n   2. Console\r\n", "StopFailure", map[string]any{"error": "authentication_failed"}},
 		"rate limit": {"✳ Fix the login", nothingKnown, "StopFailure", map[string]any{"error": "rate_limit"}},
-		"idle":       {"✳ Fix the login", claudeReady, "Stop", map[string]any{"background_tasks": []any{}}},
-		"background": {"✳ Fix the login", claudeReady, "Stop", map[string]any{"background_tasks": []any{map[string]any{"id": "b1", "status": "running", "description": "Dev server"}}}},
+		"idle":       {"✳ Fix the login", claudeDone + claudeReady, "Stop", map[string]any{"background_tasks": []any{}}},
+		"background": {"✳ Fix the login", claudeDone + claudeReady, "Stop", map[string]any{"background_tasks": []any{map[string]any{"id": "b1", "status": "running", "description": "Dev server"}}}},
 		"failed":     {"✳ Fix the login", nothingKnown, "StopFailure", map[string]any{"error": "server_error"}},
 	},
 	"codex": {
@@ -74,9 +76,9 @@ var acts = map[string]map[string]act{
 		"idle":       {"repo", "› Ask\r\n", "Stop", map[string]any{"stop_hook_active": false}},
 	},
 	"gemini": {
-		"working":    {"", "⠏ Thinking (esc to cancel, 4s)\r\n > Type\r\n", "BeforeAgent", map[string]any{"prompt": "fix"}},
+		"working":    {"", "⠏ Thinking (esc to cancel, 4s)\r\n\r\n" + geminiReady, "BeforeAgent", map[string]any{"prompt": "fix"}},
 		"permission": {"", geminiDialog, "Notification", map[string]any{"notification_type": "ToolPermission", "message": "Tool Shell requires execution"}},
-		"idle":       {"", " > Type your message\r\n", "AfterAgent", map[string]any{"prompt_response": "done"}},
+		"idle":       {"", geminiReady, "AfterAgent", map[string]any{"prompt_response": "done"}},
 	},
 	"opencode": {
 		"working":    {"", nothingKnown, "session.status", map[string]any{"status": map[string]any{"type": "busy"}}},
@@ -154,7 +156,7 @@ func runStandin(agent string, args []string) error {
 			return err
 		}
 		s.done++
-		fmt.Fprintf(os.Stdout, "did %d. %d\r\n", s.done, began.UnixNano())
+		fmt.Fprintf(os.Stdout, "  did %d. %d\r\n", s.done, began.UnixNano())
 	}
 }
 
@@ -287,9 +289,16 @@ func (s *runningStandin) do(line string) error {
 		return s.event(map[string]string{"claude": "PostToolUse", "codex": "PostToolUse", "gemini": "AfterTool"}[s.agent], bash)
 	case line == "scroll": // a dialog in old scrollback
 		fmt.Fprint(os.Stdout, claudeDialog)
-		s.show(act{screen: strings.Repeat("output\r\n", 60) + claudeReady})
+		s.show(act{screen: strings.Repeat("output\r\n", 60) + claudeDone + claudeReady})
 	case line == "quote": // a dialog within output
-		s.show(act{screen: "● The tests print:\r\n" + claudeDialog + claudeReady})
+		s.show(act{screen: "● The tests print:\r\n" + claudeDialog + claudeDone + claudeReady})
+	case line == "above": // a dialog, and a sign of work, as the last of the output
+		s.show(act{screen: "● It shows:\r\n" + claudeBusy + claudeDialog + claudeDone + claudeReady})
+	case line == "second": // the second option is selected, below what looks like a prompt
+		dialog := strings.NewReplacer("❯ 1.", "  1.", "  2.", "❯ 2.").Replace(claudeDialog)
+		s.show(act{"✳ Fix the login", "● Bash(npm run build)\r\n> app@1.0.0 build\r\n> tsc\r\n\r\n" + dialog, "", nil})
+	case line == "star": // a title as of idleness
+		s.show(act{"✳ Fix the login", nothingKnown, "", nil})
 	case verb == "exit":
 		code, err := strconv.Atoi(rest)
 		if err != nil {
@@ -302,11 +311,17 @@ func (s *runningStandin) do(line string) error {
 	return nil
 }
 
+// interrupted is what agents print after Esc.
+var interrupted = map[string]string{
+	"claude": "  ⎿  Interrupted · What should Claude do instead?\r\n\r\n",
+	"codex":  "■ Conversation interrupted - tell the model what to do differently.\r\n\r\n",
+}
+
 // interrupt is Esc: the turn ends, and only Codex reports that.
 func (s *runningStandin) interrupt() error {
 	s.now = "idle"
 	idle := acts[s.agent]["idle"]
-	idle.screen = "  ⎿ Interrupted by user\r\n" + idle.screen
+	idle.screen = interrupted[s.agent] + strings.TrimPrefix(idle.screen, claudeDone)
 	s.show(idle)
 	if s.agent == "codex" {
 		return s.event("Interrupt", nil)

@@ -39,15 +39,24 @@ func (s *agentSession) stays(want string) {
 	s.is(want)
 }
 
+// refuses checks that a prompt is refused, and why.
+func (s *agentSession) refuses(why string) {
+	out, err := command(s.ts, "middleman", "send", s.target, "--prompt", "also run the tests").CombinedOutput()
+	if exitStatus(err) != 3 || !strings.Contains(string(out), why) {
+		s.ts.Fatalf("send --prompt to %s: %v: %s", s.target, err, out)
+	}
+}
+
 // traps are what goes wrong where an agent's status is guessed.
 var traps = map[string]func(ts *testscript.TestScript, workspace string){
 	"esc": func(ts *testscript.TestScript, workspace string) {
 		for _, tt := range []struct{ agent, channels, want string }{
 			{"claude", "hook title screen", "idle"}, // its title tells
-			{"claude", "hook screen", "unknown"},    // what showed the work is gone
+			{"claude", "hook screen", "idle"},       // its screen tells
+			{"claude", "hook", "working"},           // nothing tells, for now
 			{"codex", "hook", "idle"},               // Interrupt tells
 			{"codex", "hook title screen", "idle"},  // the same
-			{"codex", "title screen", "unknown"},    // nothing tells what it is, and it is no work
+			{"codex", "title screen", "idle"},       // its screen tells
 			{"gemini", "hook screen", "unknown"},    // no hook tells, but the screen shows the work no more
 			{"amp", "title screen", "unknown"},      //
 		} {
@@ -69,6 +78,19 @@ var traps = map[string]func(ts *testscript.TestScript, workspace string){
 		s.stays("idle")
 		s.do("quote") // it is part of what was printed
 		s.stays("idle")
+		s.do("above") // it is what was printed last
+		s.stays("idle")
+		// A real one is one whichever option is selected, whatever rows there are like a
+		// prompt, and whatever the title says.
+		s.do("permission", "waiting/permission")
+		s.do("second")
+		s.stays("waiting/permission")
+		s.refuses("it is waiting (permission)")
+		s.do("idle", "idle")
+		s.do("question", "waiting/question") // no rule knows that screen
+		s.do("star")
+		s.stays("waiting/question")
+		s.refuses("it is waiting (question)")
 		// A real one is answered by its own key, and by Esc.
 		s.do("permission", "waiting/permission")
 		s.key("1")

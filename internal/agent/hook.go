@@ -32,6 +32,16 @@ type Hook struct {
 	Kind         Kind      `json:"kind,omitempty"`
 	Reason       string    `json:"reason,omitempty"`  // one line, such as "Bash: rm -r build"
 	Unknown      bool      `json:"unknown,omitempty"` // this version does not know the event
+	// Turn is the id of the turn that the event belongs to, and Begins is set if it is
+	// the first of that. Tool is the id of the call of a tool, or of the request, that
+	// the event is about, and Call what that does. All are "" where the agent does not
+	// tell them.
+	Turn   string `json:"turn,omitempty"`
+	Begins bool   `json:"begins,omitempty"`
+	Tool   string `json:"tool,omitempty"`
+	Call   string `json:"call,omitempty"`
+	// Held is set if the hook itself waits for the answer. It is never reported.
+	Held bool `json:"-"`
 }
 
 // Decode reads the JSON that an agent passes to a hook, up to the end of r. at
@@ -71,6 +81,9 @@ func Decode(agent string, r io.Reader, at time.Time) (Hook, error) {
 		h.State, h.Kind, h.Reason = read(f)
 	}
 	h.Reason = oneLine(h.Reason)
+	if h.State != "" {
+		p.identify(&h, f)
+	}
 	return h, nil
 }
 
@@ -98,6 +111,10 @@ func (h Hook) Check() error {
 		return fmt.Errorf("state is %q and kind is %q: these do not go together", plaintext.Line(string(h.State)), plaintext.Line(string(h.Kind)))
 	case h.Reason != oneLine(h.Reason):
 		return fmt.Errorf("reason: it must be one line of at most %d characters", maxReason)
+	case h.Call != oneLine(h.Call):
+		return fmt.Errorf("call: it must be one line of at most %d characters", maxReason)
+	case h.Turn != "" && !validConversation().MatchString(h.Turn), h.Tool != "" && !validConversation().MatchString(h.Tool):
+		return fmt.Errorf("turn is %q and tool is %q: one of them is no id", plaintext.Line(h.Turn), plaintext.Line(h.Tool))
 	case h.Unknown && (h.State != "" || h.Reason != ""):
 		return errors.New("unknown: an event that is not known has neither state nor reason")
 	}

@@ -87,13 +87,40 @@ func TestDecode(t *testing.T) {
 				t.Error("the conversation is not known")
 			}
 			want := Hook{Agent: tt.agent, Event: tt.event, At: at, Conversation: got.Conversation, State: tt.state, Kind: tt.kind, Reason: tt.reason}
-			if got != want {
-				t.Errorf("got  %+v\nwant %+v", got, want)
-			}
 			if err := got.Check(); err != nil {
 				t.Error(err)
 			}
+			got.Turn, got.Begins, got.Tool, got.Call = "", false, "", "" // see TestDecodeIDs
+			if got != want {
+				t.Errorf("got  %+v\nwant %+v", got, want)
+			}
 		})
+	}
+}
+
+// An event says which turn and which call of a tool it is about, where its agent does.
+func TestDecodeIDs(t *testing.T) {
+	const tool = `"tool_name":"Bash","tool_input":{"command":"make"}`
+	for _, tt := range []struct {
+		agent, in  string
+		turn       string
+		begins     bool
+		tool, call string
+	}{
+		{"claude", `{"hook_event_name":"UserPromptSubmit","prompt_id":"p1"}`, "p1", true, "", ""},
+		{"claude", `{"hook_event_name":"PermissionRequest","prompt_id":"p1",` + tool + `}`, "p1", false, "", "Bash: make"},
+		{"claude", `{"hook_event_name":"PostToolUse","tool_use_id":"toolu_A",` + tool + `}`, "", false, "toolu_A", "Bash: make"},
+		{"claude", `{"hook_event_name":"Stop","prompt_id":"\u001b","tool_use_id":7}`, "", false, "", ""},
+		{"codex", `{"hook_event_name":"UserPromptSubmit","turn_id":"1"}`, "1", true, "", ""},
+		{"codex", `{"hook_event_name":"Stop","turn_id":"1"}`, "1", false, "", ""},
+		{"gemini", `{"hook_event_name":"AfterTool","turn_id":"1",` + tool + `}`, "", false, "", ""},
+		{"opencode", `{"type":"permission.v2.asked","data":{"id":"per_1","action":"bash"}}`, "", false, "per_1", ""},
+		{"opencode", `{"type":"permission.v2.replied","data":{"requestID":"per_1"}}`, "", false, "per_1", ""},
+	} {
+		h, err := Decode(tt.agent, strings.NewReader(tt.in), at)
+		if err != nil || h.Check() != nil || h.Turn != tt.turn || h.Begins != tt.begins || h.Tool != tt.tool || h.Call != tt.call {
+			t.Errorf("%s: %+v, %v, %v", tt.in, h, err, h.Check())
+		}
 	}
 }
 

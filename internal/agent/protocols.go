@@ -15,6 +15,30 @@ type protocol struct {
 	// nameless is set if the agent's hooks need not say which event they are
 	// for. They are known for the conversation alone.
 	nameless bool
+	// turn and tool name the members with the ids of a turn, and of a call of a tool.
+	turn, tool []string
+	// begins is the event that is the first of a turn.
+	begins string
+	// in has the members of an event; nil for those of the JSON itself.
+	in func(fields) fields
+}
+
+// identify sets what the ids of an event are.
+func (p protocol) identify(h *Hook, f fields) {
+	if p.in != nil {
+		f = p.in(f)
+	}
+	id := func(names []string) string {
+		if text := f.text(names...); validConversation().MatchString(text) {
+			return text
+		}
+		return ""
+	}
+	h.Turn, h.Tool = id(p.turn), id(p.tool)
+	h.Begins = h.Turn != "" && h.Event == p.begins
+	if len(p.turn) > 0 {
+		h.Call = oneLine(toolCall(f.text("tool_name"), f.in("tool_input")))
+	}
 }
 
 // meaning tells what an event says about the state.
@@ -26,14 +50,23 @@ type meaning func(fields) (State, Kind, string)
 // agy, copilot, cursor and amp report who they are, and no state: their events
 // do not tell all that changes it.
 var protocols = map[string]protocol{
-	"claude":   {event: []string{"hook_event_name"}, conversation: sessionID, events: claudeEvents},
-	"codex":    {event: []string{"hook_event_name"}, conversation: sessionID, events: codexEvents},
-	"gemini":   {event: []string{"hook_event_name"}, conversation: sessionID, events: geminiEvents},
-	"opencode": {event: []string{"type"}, conversation: opencodeSession, events: opencodeEvents},
-	"agy":      {event: []string{"hook_event_name"}, conversation: conversationID, nameless: true},
-	"copilot":  {event: []string{"hook_event_name", "hookEventName"}, conversation: conversationID, nameless: true},
-	"cursor":   {event: []string{"hook_event_name"}, conversation: conversationID, events: cursorEvents},
-	"amp":      {event: []string{"event", "type"}, conversation: conversationID, nameless: true},
+	"claude": {
+		event: []string{"hook_event_name"}, conversation: sessionID, events: claudeEvents,
+		turn: []string{"prompt_id"}, begins: "UserPromptSubmit", tool: []string{"tool_use_id"},
+	},
+	"codex": {
+		event: []string{"hook_event_name"}, conversation: sessionID, events: codexEvents,
+		turn: []string{"turn_id"}, begins: "UserPromptSubmit", tool: []string{"tool_use_id"},
+	},
+	"gemini": {event: []string{"hook_event_name"}, conversation: sessionID, events: geminiEvents},
+	"opencode": {
+		event: []string{"type"}, conversation: opencodeSession, events: opencodeEvents,
+		tool: []string{"requestID", "permissionID", "id"}, in: opencodeProperties,
+	},
+	"agy":     {event: []string{"hook_event_name"}, conversation: conversationID, nameless: true},
+	"copilot": {event: []string{"hook_event_name", "hookEventName"}, conversation: conversationID, nameless: true},
+	"cursor":  {event: []string{"hook_event_name"}, conversation: conversationID, events: cursorEvents},
+	"amp":     {event: []string{"event", "type"}, conversation: conversationID, nameless: true},
 }
 
 func sessionID(f fields) string { return f.text("session_id") }

@@ -246,7 +246,8 @@ func (r *replay) take(line []byte) error {
 		if err := h.Check(); err != nil {
 			return err
 		}
-		r.changed(r.tracker.Hear(Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason}, r.now, r.now))
+		h.At = r.now
+		r.changed(r.tracker.Hear(h, r.now))
 	case "m":
 		m, err := ParseMark(text)
 		if err != nil {
@@ -277,7 +278,7 @@ func (r *replay) pass(now time.Time) {
 // look judges the screen.
 func (r *replay) look() {
 	e := Evidence{Title: r.terminal.Title(), Screen: strings.Split(strings.TrimRight(r.terminal.Text(vt.TextOptions{}), "\n"), "\n")}
-	r.changed(r.tracker.See(r.profile.Judge(e), e, r.printed, r.now))
+	r.changed(r.tracker.See(r.profile.Look(e), r.printed, r.now))
 	r.looked, r.printed = r.now, false
 }
 

@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -11,7 +12,8 @@ const (
 	// something else before: the screen follows its hook, or the hook is wrong.
 	settle = 2 * time.Second
 	// silentWork, silentWait and silentIdle are how long a hook is believed
-	// where the screen shows nothing that is known. Work shows itself by output.
+	// where the screen shows nothing that is known, of silentWait: no composer. Work
+	// shows itself by output.
 	silentWork = 2 * time.Minute
 	silentWait = time.Hour
 	silentIdle = 12 * time.Hour
@@ -25,14 +27,27 @@ type Tracker struct {
 	// Rules names the profile whose rules hold for the screen.
 	Rules string `json:"rules,omitempty"`
 	// Seen is what the screen or title shows, since it first showed it.
-	Seen Status `json:"seen,omitzero"`
+	Seen View `json:"seen,omitzero"`
 	// Heard is what the newest hook said; its State is "" if there was none.
 	Heard Status `json:"heard,omitzero"`
-	// Active is when the program last printed something, and Moved when it last
-	// changed its Title, as far as that was seen.
+	// Over says why Heard is believed no more, "" if it is. It stays so: what the
+	// screen has once contradicted does not come back when the screen says nothing.
+	Over string `json:"over,omitempty"`
+	// Held is set while the hook itself waits for the answer: then the agent has not
+	// yet drawn a dialog, and its screen shows no sign of that it waits.
+	Held bool `json:"-"`
+	// Turn is the newest turn that has begun, and Turns are some of before. Tool and
+	// Call say which call of a tool Heard is about.
+	Turn  string   `json:"turn,omitempty"`
+	Turns []string `json:"turns,omitempty"`
+	Tool  string   `json:"tool,omitempty"`
+	Call  string   `json:"call,omitempty"`
+	// Asked is when a screen last showed a dialog, and Composed since when it shows the
+	// composer, zero if it does not.
+	Asked    time.Time `json:"asked,omitzero"`
+	Composed time.Time `json:"composed,omitzero"`
+	// Active is when the program last printed something, as far as that was seen.
 	Active time.Time `json:"active,omitzero"`
-	Moved  time.Time `json:"moved,omitzero"`
-	Title  string    `json:"title,omitempty"`
 	// Gone is when the screen ceased to show work, and showed nothing that is known
 	// instead; zero if it shows something.
 	Gone time.Time `json:"gone,omitzero"`
@@ -40,51 +55,94 @@ type Tracker struct {
 	Now Status `json:"now,omitzero"`
 }
 
-// See takes what the evidence of the time now shows. printed says that there was
-// output since the last call. It reports whether Now has changed.
-func (t *Tracker) See(s Status, e Evidence, printed bool, now time.Time) bool {
-	s.Since = now
-	if s.same(t.Seen) && s.Rule == t.Seen.Rule && !t.Seen.Since.IsZero() {
-		s.Since = t.Seen.Since
+// Why a hook is believed no more.
+const (
+	contradicted = "contradicted" // the screen showed something else
+	expired      = "expired"      // nothing has shown it for long
+)
+
+// See takes what the program shows now. printed says that there was output since the
+// last call. It reports whether Now has changed, or whether Heard is believed.
+func (t *Tracker) See(v View, printed bool, now time.Time) bool {
+	v.Since = now
+	if v.same(t.Seen.Status) && v.Rule == t.Seen.Rule && !t.Seen.Since.IsZero() {
+		v.Since = t.Seen.Since
 	}
 	switch {
-	case s.State != Unknown:
+	case v.State != Unknown:
 		t.Gone = time.Time{}
 	case t.Seen.State == Working:
 		t.Gone = now
 	}
-	t.Seen = s
+	switch {
+	case !v.Composer:
+		t.Composed = time.Time{}
+	case t.Composed.IsZero():
+		t.Composed = now
+	}
+	if v.State == Waiting && v.Source == FromScreen {
+		t.Asked = now
+	}
+	t.Seen = v
 	if printed {
 		t.Active = now
 	}
-	if e.Title != t.Title {
-		t.Title, t.Moved = e.Title, now
-	}
 	return t.Decide(now)
 }
 
-// Hear takes what a hook said at the time at. What comes late, or twice, is
-// ignored. It reports whether Now has changed.
-func (t *Tracker) Hear(s Status, at, now time.Time) bool {
+// maxTurns is how many turns of before are known for such.
+const maxTurns = 8
+
+// Hear takes what a hook says. What comes late, or twice, is ignored, as is what is
+// about another turn than the newest one, and, while the agent asks about one call of a
+// tool, what is about another call. It reports whether Now has changed, or whether Heard
+// is believed.
+func (t *Tracker) Hear(h Hook, now time.Time) bool {
+	at := h.At
 	if at.After(now) {
 		at = now
 	}
-	if s.State == "" || !at.After(t.Heard.Since) {
+	if h.State == "" || !at.After(t.Heard.Since) || t.Turn != h.Turn && slices.Contains(t.Turns, h.Turn) {
 		return false
 	}
-	s.Since, s.Source, s.Confidence = at, FromHook, medium
-	t.Heard = s
+	if t.Heard.Asks() && t.Over == "" && h.State == Working && another(t.Tool, h.Tool, t.Call, h.Call) {
+		return false
+	}
+	if h.Begins && h.Turn != t.Turn {
+		if t.Turn != "" {
+			t.Turns = append(t.Turns[max(0, len(t.Turns)-maxTurns+1):], t.Turn)
+		}
+		t.Turn = h.Turn
+	}
+	t.Heard = Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason, Since: at, Source: FromHook, Confidence: medium}
+	t.Tool, t.Call, t.Held, t.Over = h.Tool, h.Call, h.Held, ""
 	return t.Decide(now)
 }
 
-// Decide works Now out again, and reports whether it has changed.
+// another reports whether two events are about two calls of tools: by their ids or, if
+// one has none, by what the calls do.
+func another(tool, otherTool, call, otherCall string) bool {
+	if tool != "" && otherTool != "" {
+		return tool != otherTool
+	}
+	return call != "" && otherCall != "" && call != otherCall
+}
+
+// Decide works Now out again. It reports whether that has changed, or whether Heard is
+// believed.
 func (t *Tracker) Decide(now time.Time) bool {
-	s := t.decide(now)
+	over := t.Over
+	if t.Over == "" && t.Heard.State != "" && !t.Seen.Ended() {
+		if at, why := t.expires(); !at.IsZero() && !now.Before(at) {
+			t.Over = why
+		}
+	}
+	s := t.decide()
 	s.Since = now
 	if s.same(t.Now) && !t.Now.Since.IsZero() {
 		s.Since = t.Now.Since
 	}
-	changed := s != t.Now
+	changed := s != t.Now || over != t.Over
 	t.Now = s
 	return changed
 }
@@ -92,54 +150,90 @@ func (t *Tracker) Decide(now time.Time) bool {
 // Next returns when Decide may say something else although nothing happens, or
 // the zero time.
 func (t *Tracker) Next() time.Time {
-	if t.Now.Source != FromHook {
+	if t.Heard.State == "" || t.Over != "" || t.Now.Ended() {
 		return time.Time{}
 	}
-	return t.expires()
+	at, _ := t.expires()
+	return at
 }
 
-// expires is when the newest hook is no more believed.
-func (t *Tracker) expires() time.Time {
-	heard := t.Heard.Since
-	switch {
-	case t.Heard.State == Working && t.Gone.After(heard):
-		return t.Gone.Add(settle) // what showed the work is gone: an interrupt need not tell a hook
-	case t.Seen.State == Unknown || t.Seen.State == "":
-	case t.Heard.State == Waiting && t.Seen.State == Working && !t.Moved.After(heard.Add(settle)):
-		// Titles and hints of work stay, and stand still, while an agent asks.
-	case t.Seen.State == Idle && cutShort(t.Heard):
-		// It shows that the turn is over, and the hook knows why.
-	case !t.Heard.same(t.Seen):
-		return heard.Add(settle)
+// expires is when the newest hook is no more believed, and why. It is zero while the
+// screen says the same.
+func (t *Tracker) expires() (at time.Time, why string) {
+	if at := t.contradiction(); !at.IsZero() {
+		return at, contradicted
 	}
+	heard := t.Heard.Since
 	switch t.Heard.State {
+	case t.Seen.State:
+		return time.Time{}, ""
 	case Working:
 		if t.Active.After(heard) {
 			heard = t.Active
 		}
-		return heard.Add(silentWork)
+		return heard.Add(silentWork), expired
 	case Waiting:
-		return heard.Add(silentWait)
+		if t.Asked.After(heard) {
+			heard = t.Asked
+		}
+		return heard.Add(silentWait), expired
 	default:
-		return heard.Add(silentIdle)
+		return heard.Add(silentIdle), expired
 	}
 }
 
-func (t *Tracker) decide(now time.Time) Status {
-	seen, heard := t.Seen, t.Heard
+// contradiction is when what is seen withdraws what the newest hook said, zero for
+// never. The screen follows its hook, so it counts settle after that.
+func (t *Tracker) contradiction() time.Time {
+	heard, seen := t.Heard, t.Seen
+	settled := heard.Since.Add(settle)
+	later := func(at time.Time) time.Time {
+		if at.After(settled) {
+			return at
+		}
+		return settled
+	}
+	switch {
+	case heard.Asks():
+		// A title, or a sign of work, stays while an agent asks. The composer does not.
+		switch {
+		case t.Composed.IsZero() || t.Held:
+			return time.Time{}
+		case t.Composed.After(heard.Since) && t.Asked.After(heard.Since):
+			return t.Composed // the dialog that it was about is gone
+		}
+		return later(t.Composed)
+	case heard.State == Working && t.Gone.After(heard.Since):
+		return t.Gone.Add(settle) // what showed the work is gone: an interrupt need not tell a hook
+	case seen.State == Unknown || seen.State == "":
+		return time.Time{}
+	case seen.State == heard.State:
+		return time.Time{}
+	case seen.State == Idle && cutShort(heard) && !seen.Since.After(settled):
+		return time.Time{} // it shows that the turn is over, and the hook knows why
+	case seen.State == Waiting && seen.Source == FromScreen:
+		return later(seen.Since) // until then it may be answered, and the hook tell of that
+	case seen.Since.After(heard.Since):
+		return seen.Since
+	}
+	return settled
+}
+
+// decide works Now out of what is seen, and of what was heard unless that is over.
+func (t *Tracker) decide() Status {
+	seen, heard := t.Seen.Status, t.Heard
 	if seen.State == "" {
 		seen.State = Unknown
 	}
 	switch {
 	case seen.Ended() || heard.State == "":
 		return seen
-	case seen.State == Unknown:
-		if now.Before(t.expires()) {
-			return heard
+	case t.Over != "":
+		if seen.State == Unknown || t.Over == expired && heard.Asks() && seen.Source == FromTitle && t.Composed.IsZero() {
+			return Status{State: Unknown, Reason: fmt.Sprintf("the hook %s said %s, and nothing shows it any more", heard.Rule, heard.State)}
 		}
-		seen.Reason = fmt.Sprintf("the hook %s said %s, and nothing shows it any more", heard.Rule, heard.State)
 		return seen
-	case seen.State == heard.State && heard.Since.Add(settle).Before(seen.Since):
+	case seen.State == heard.State && seen.Since.After(heard.Since.Add(settle)):
 		return seen // the hook was about another time
 	case seen.State == heard.State:
 		// The hook knows what for, the screen that it is still so.
@@ -148,13 +242,12 @@ func (t *Tracker) decide(now time.Time) Status {
 		return seen
 	case seen.State == Waiting && seen.Source == FromScreen:
 		return seen // a dialog that shows is not argued with
-	case seen.State == Idle && cutShort(heard) && !heard.Since.Add(settle).Before(seen.Since) && now.Before(t.expires()):
-		return heard
-	case heard.Since.After(seen.Since) && now.Before(t.expires()):
-		return heard
 	}
-	return seen
+	return heard
 }
+
+// Asks reports whether a status is that of a dialog.
+func (s Status) Asks() bool { return s.State == Waiting && !cutShort(s) }
 
 // cutShort reports whether a hook said that a turn ended by an error.
 func cutShort(heard Status) bool {

@@ -9,15 +9,16 @@ import (
 
 // moment is something that a tracker is told, at seconds after the start.
 type moment struct {
-	at      float64
-	see     *Status // what the screen shows
-	title   string
-	hear    *Status // what a hook says
-	sent    float64 // when the hook began, if not at
-	want    State
-	kind    Kind
-	source  string
-	decides bool // only time has passed
+	at       float64
+	see      *Status // what the screen shows
+	composer bool    // and the line for a prompt
+	hear     *Hook   // what a hook says
+	sent     float64 // when the hook began, if not at
+	want     State
+	kind     Kind
+	source   string
+	decides  bool // only time has passed
+	lives    bool // the server has not been restarted before it
 }
 
 func seen(s State, source string) *Status {
@@ -28,7 +29,25 @@ func asks() *Status {
 	return &Status{State: Waiting, Kind: Permission, Source: FromScreen, Rule: "dialog"}
 }
 
-func heard(s State, k Kind) *Status { return &Status{State: s, Kind: k, Rule: "Event"} }
+func heard(s State, k Kind) *Hook { return &Hook{State: s, Kind: k, Event: "Event"} }
+
+// sentAt returns the hook as one that began at a time.
+func (h Hook) sentAt(at time.Time) *Hook {
+	h.At = at
+	return &h
+}
+
+// of returns the hook as one of a turn, about a call of a tool.
+func (h Hook) of(turn, tool, call string) *Hook {
+	h.Turn, h.Tool, h.Call = turn, tool, call
+	return &h
+}
+
+// begins returns the hook as the first of a turn.
+func (h Hook) begins(turn string) *Hook {
+	h.Turn, h.Begins = turn, true
+	return &h
+}
 
 // What screen and hooks say one after the other, and what is made of it.
 func TestTracker(t *testing.T) {
@@ -96,17 +115,55 @@ func TestTracker(t *testing.T) {
 			{at: 7.1, decides: true, want: Idle, source: FromTitle},
 		},
 		"a permission whose dialog is not known": {
-			{at: 1, see: seen(Working, FromTitle), title: "⠂ x", want: Working, source: FromTitle},
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
-			{at: 60, decides: true, want: Waiting, kind: Permission, source: FromHook},
-			{at: 61, see: seen(Working, FromTitle), title: "⠐ x", want: Working, source: FromTitle}, // it moves again
+			{at: 60, see: seen(Idle, FromTitle), want: Waiting, kind: Permission, source: FromHook}, // a title proves nothing
+			{at: 61, see: seen(Working, FromTitle), want: Waiting, kind: Permission, source: FromHook},
+			{at: 62, see: seen(Working, FromScreen), want: Waiting, kind: Permission, source: FromHook}, // nor does what stands above it
+			{at: 63, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+		},
+		"a question, and a star in the title": {
+			{at: 1, see: seen(Working, FromTitle), composer: true, want: Working, source: FromTitle},
+			{at: 5, hear: heard(Waiting, Question), want: Waiting, kind: Question, source: FromHook},
+			{at: 5.1, see: seen(Idle, FromTitle), want: Waiting, kind: Question, source: FromHook},
+			{at: 600, decides: true, want: Waiting, kind: Question, source: FromHook},
+			{at: 3606, decides: true, want: Unknown}, // the ceiling; the title alone proves nothing even then
+			{at: 3607, see: seen(Idle, FromTitle), composer: true, want: Idle, source: FromTitle},
+		},
+		"a permission before its dialog is drawn": {
+			{at: 1, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 5.1, see: seen(Working, FromScreen), composer: true, want: Waiting, kind: Permission, source: FromHook},
+			{at: 5.2, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
+			{at: 5.9, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+		},
+		"a permission that was given before a dialog": {
+			{at: 1, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 7.1, decides: true, want: Working, source: FromScreen},
+		},
+		"a permission that the screen has contradicted": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 1, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
+			{at: 4, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+			{at: 8, see: seen(Unknown, ""), composer: true, want: Unknown},
+			{at: 9, see: seen(Unknown, ""), want: Unknown},
+			{at: 10, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+			{at: 14, see: seen(Unknown, ""), want: Unknown},
+			{at: 40, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook}, // another one
 		},
 		"a permission whose dialog shows": {
 			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
 			{at: 5.2, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
-			{at: 30, see: seen(Working, FromTitle), want: Working, source: FromTitle}, // allowed: it runs for long
+			{at: 29, see: seen(Working, FromTitle), want: Waiting, kind: Permission, source: FromHook},
+			{at: 30, see: seen(Working, FromTitle), composer: true, want: Working, source: FromTitle}, // allowed: it runs for long
 			{at: 300, decides: true, want: Working, source: FromTitle},
+		},
+		"work that ended in a dialog": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 5, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
+			{at: 9, see: seen(Unknown, ""), want: Unknown}, // Esc, of which no hook tells
 		},
 		"a dialog against a hook of work": {
 			{at: 1, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
@@ -126,6 +183,39 @@ func TestTracker(t *testing.T) {
 			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 2, hear: heard(Idle, Background), want: Idle, kind: Background, source: FromTitle},
 		},
+		"a tool that ends while another one waits": {
+			{at: 1, hear: heard(Working, "").begins("p1"), want: Working, source: FromHook},
+			{at: 2, hear: heard(Waiting, Permission).of("p1", "B", "Bash: make"), want: Waiting, kind: Permission, source: FromHook},
+			{at: 3, hear: heard(Working, "").of("p1", "A", "Read: a"), want: Waiting, kind: Permission, source: FromHook},
+			{at: 4, hear: heard(Working, "").of("p1", "B", "Bash: make"), want: Working, source: FromHook},
+		},
+		"a tool without an id": {
+			{at: 2, hear: heard(Waiting, Permission).of("", "", "Bash: make"), want: Waiting, kind: Permission, source: FromHook},
+			{at: 3, hear: heard(Working, "").of("", "A", "Read: a"), want: Waiting, kind: Permission, source: FromHook},
+			{at: 4, hear: heard(Working, "").of("", "B", "Bash: make"), want: Working, source: FromHook},
+		},
+		"another tool, once the screen has contradicted": {
+			{at: 2, hear: heard(Waiting, Permission).of("", "B", ""), want: Waiting, kind: Permission, source: FromHook},
+			{at: 5, see: seen(Unknown, ""), composer: true, want: Unknown},
+			{at: 6, hear: heard(Working, "").of("", "C", ""), want: Working, source: FromHook},
+		},
+		"the end of an older turn": {
+			{at: 1, hear: heard(Working, "").begins("1"), want: Working, source: FromHook},
+			{at: 2, hear: heard(Working, "").begins("2"), want: Working, source: FromHook},
+			{at: 3, hear: heard(Idle, "").of("1", "", ""), want: Working, source: FromHook},
+			{at: 4, hear: heard(Idle, "").of("2", "", ""), want: Idle, source: FromHook},
+		},
+		"a turn that nobody saw begin": {
+			{at: 1, hear: heard(Working, "").begins("1"), want: Working, source: FromHook},
+			{at: 2, hear: heard(Idle, "").of("9", "", ""), want: Idle, source: FromHook},
+		},
+		"a hook that waits for the answer": {
+			{at: 1, see: seen(Working, FromScreen), composer: true, want: Working, source: FromScreen},
+			{at: 2, hear: &Hook{State: Waiting, Kind: Permission, Event: "Event", Held: true}, lives: true, want: Waiting, kind: Permission, source: FromHook},
+			{at: 60, decides: true, lives: true, want: Waiting, kind: Permission, source: FromHook},
+			{at: 61, see: seen(Working, FromScreen), composer: true, lives: true, want: Waiting, kind: Permission, source: FromHook},
+			{at: 62, hear: heard(Working, ""), want: Working, source: FromScreen},
+		},
 		"killed in a dialog": {
 			{at: 1, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
 			{at: 2, see: seen(Failed, FromExit), want: Failed, source: FromExit},
@@ -141,19 +231,21 @@ func TestTracker(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				tr = Tracker{}
-				if err := json.Unmarshal(data, &tr); err != nil {
-					t.Fatal(err)
+				if !m.lives {
+					tr = Tracker{}
+					if err := json.Unmarshal(data, &tr); err != nil {
+						t.Fatal(err)
+					}
 				}
 				switch {
 				case m.see != nil:
-					tr.See(*m.see, Evidence{Title: m.title}, true, clock(m.at))
+					tr.See(View{*m.see, m.composer}, true, clock(m.at))
 				case m.hear != nil:
 					sent := m.sent
 					if sent == 0 {
 						sent = m.at
 					}
-					tr.Hear(*m.hear, clock(sent), clock(m.at))
+					tr.Hear(*m.hear.sentAt(clock(sent)), clock(m.at))
 				default:
 					tr.Decide(clock(m.at))
 				}
@@ -169,11 +261,11 @@ func TestTracker(t *testing.T) {
 func TestTrackerThatStays(t *testing.T) {
 	now := time.Now()
 	var tr Tracker
-	tr.Hear(*heard(Waiting, Question), now, now)
-	tr.See(*seen(Unknown, ""), Evidence{}, true, now.Add(silentWait))
+	tr.Hear(*heard(Waiting, Question).sentAt(now), now)
+	tr.See(View{Status: *seen(Unknown, "")}, true, now.Add(silentWait))
 	for i := range 3 {
 		now := now.Add(silentWait + time.Duration(i+1)*time.Minute)
-		if tr.See(*seen(Unknown, ""), Evidence{}, true, now) || tr.Decide(now) {
+		if tr.See(View{Status: *seen(Unknown, "")}, true, now) || tr.Decide(now) {
 			t.Errorf("it has changed: %+v", tr.Now)
 		}
 	}
@@ -182,8 +274,8 @@ func TestTrackerThatStays(t *testing.T) {
 // Whatever comes, in any order: a dialog that shows is waiting, an end is final,
 // what is not known is never idle, and after Next nothing more changes.
 func TestTrackerHoldsItsRules(t *testing.T) {
-	screens := []*Status{seen(Unknown, ""), seen(Working, FromTitle), seen(Idle, FromTitle), asks()}
-	hooks := []*Status{heard(Working, ""), heard(Waiting, Question), heard(Idle, ""), heard(Idle, Background)}
+	screens := []View{{Status: *seen(Unknown, "")}, {Status: *seen(Working, FromTitle)}, {Status: *seen(Idle, FromTitle)}, {Status: *asks()}, {*seen(Working, FromScreen), true}, {*seen(Unknown, ""), true}}
+	hooks := []*Hook{heard(Working, ""), heard(Waiting, Question), heard(Idle, ""), heard(Idle, Background)}
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		now := time.Now()
@@ -192,15 +284,19 @@ func TestTrackerHoldsItsRules(t *testing.T) {
 			now = now.Add(time.Duration(r.IntN(100000)) * time.Millisecond)
 			switch r.IntN(3) {
 			case 0:
-				tr.See(*screens[r.IntN(len(screens))], Evidence{}, r.IntN(2) == 0, now)
+				tr.See(screens[r.IntN(len(screens))], r.IntN(2) == 0, now)
 			case 1:
-				tr.Hear(*hooks[r.IntN(len(hooks))], now.Add(-time.Duration(r.IntN(10000))*time.Millisecond), now)
+				tr.Hear(*hooks[r.IntN(len(hooks))].sentAt(now.Add(-time.Duration(r.IntN(10000)) * time.Millisecond)), now)
 			default:
 				tr.Decide(now)
 			}
 			switch {
 			case tr.Seen.State == Waiting && tr.Now.State != Waiting:
 				t.Fatalf("seed %d: a dialog shows: %+v", seed, tr)
+			case tr.Over == "" && tr.Heard.Asks() && tr.Now.State != Waiting:
+				t.Fatalf("seed %d: it waits no more, and why: %+v", seed, tr)
+			case tr.Over == contradicted && tr.Heard.Asks() && tr.Now.Source == FromHook:
+				t.Fatalf("seed %d: a contradicted hook is believed again: %+v", seed, tr)
 			case tr.Now.State == Idle && tr.Seen.State != Idle && tr.Heard.State != Idle:
 				t.Fatalf("seed %d: idle by guess: %+v", seed, tr)
 			case tr.Now.State == Unknown && tr.Now.Reason == "" && tr.Heard.State != "":

@@ -187,7 +187,7 @@ func (s *App) lookAtScreen(ctx context.Context, row store.Session, k *tracked) (
 		return e, err // the monitor records the end
 	}
 	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool {
-		return t.See(k.profile().Judge(e), e, printed, now)
+		return t.See(k.profile().Look(e), printed, now)
 	})
 	return e, nil
 }
@@ -370,7 +370,7 @@ func (s *App) hear(ctx context.Context, id string, h agent.Hook) error {
 			other = t.Rules
 			return false
 		}
-		return t.Hear(agent.Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason}, h.At, now)
+		return t.Hear(h, now)
 	})
 	if other != "" {
 		return Refusef(api.CodeBadRequest, "session %s runs %s, so it takes no reports of %s", row.Name, other, h.Agent)
@@ -447,16 +447,19 @@ func (s *App) publishApproval(a store.Approval, other *store.Approval) {
 		h = s.asks(h, a)
 	case other != nil:
 		h = s.asks(h, *other)
-	case a.Decision == store.Undecided:
-		return // the agent asks by itself
+	case a.Decision == store.Undecided: // the agent asks by itself
+		h = s.asks(h, a)
+		h.Held = false
 	}
 	if err := s.hear(context.Background(), a.SessionID, h); err != nil {
 		s.Log.Debug("the status of an agent that asks", "session", a.SessionID, "error", err)
 	}
 }
 
-// asks returns h as the hook of an agent that waits to be allowed something.
+// asks returns h as the hook of an agent that waits to be allowed something, and whose
+// hook waits for the answer.
 func (s *App) asks(h agent.Hook, a store.Approval) agent.Hook {
 	h.State, h.Kind, h.Reason = agent.Waiting, agent.Permission, s.redact(a.Summary)
+	h.Tool, h.Call, h.Held = "", "", true
 	return h
 }

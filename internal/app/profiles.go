@@ -331,6 +331,17 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.
 	if err != nil {
 		return api.Prompted{}, err
 	}
+	if !in.Answer && in.Expect == (terminal.Expect{}) {
+		// A hook tells of a dialog before it is drawn.
+		now, err := s.AgentStatus(ctx, id)
+		if err == nil && now.Asks() {
+			err = dialogShows(now.Status)
+		}
+		if err != nil {
+			leave()
+			return api.Prompted{}, err
+		}
+	}
 	profile := s.profileOf(ctx, row)
 	var out api.Prompted
 	err = s.Guarded("send a prompt to session "+id, func() (err error) {
@@ -403,6 +414,10 @@ func (s *App) sendPrompt(ctx context.Context, to terminal.Session, profile agent
 	return offset, err
 }
 
+func dialogShows(now agent.Status) error {
+	return fmt.Errorf("%w: it is %s, and the text would answer that; answer it first, or pass --answer", agent.ErrDialog, now.Text())
+}
+
 // awaitIdle waits until the program of a session waits for its next prompt; with
 // answer, also until it waits for an answer. It looks whenever the session has
 // an event.
@@ -434,7 +449,7 @@ func takesPrompt(now agent.Report, answer bool) (bool, error) {
 	case now.State == agent.Idle || now.State == agent.Waiting && answer:
 		return true, nil
 	case now.State == agent.Waiting:
-		return false, fmt.Errorf("%w: it is %s, which the text would answer; answer it first, or pass --answer", agent.ErrDialog, now.Text())
+		return false, dialogShows(now.Status)
 	case now.Ended():
 		return false, fmt.Errorf("%w: its program is %s", terminal.ErrEnded, now.Text())
 	}
