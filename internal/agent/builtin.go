@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"maps"
 	"path/filepath"
+	"reflect"
 	"slices"
 )
 
@@ -109,8 +110,29 @@ func IsBuiltIn(name string) bool {
 // Set has profiles by name.
 type Set map[string]Profile
 
-// Profiles returns the built-in profiles, the user's and a repository's. The
-// user's replace built-in ones of their name; a repository's replace nothing.
+// Whole returns the definition of a user's profile: for one with the name of a built-in
+// profile, what it does not set is that of the built-in one. Arguments of its command
+// stay before those of resume. One of a bundle is as it is.
+func (d Definition) Whole(name string) Definition {
+	at := slices.IndexFunc(builtIn, func(p Profile) bool { return p.Name == name && name != Shell })
+	if at < 0 || d.Bundle != "" {
+		return d
+	}
+	base := builtIn[at].Definition
+	if n := len(base.Command); len(d.Command) > 0 && len(base.Resume) >= n && slices.Equal(base.Resume[:n], base.Command) {
+		base.Resume = slices.Concat(d.Command, base.Resume[n:])
+	}
+	own, whole := reflect.ValueOf(&d).Elem(), reflect.ValueOf(base)
+	for i := range own.NumField() {
+		if own.Field(i).IsZero() {
+			own.Field(i).Set(whole.Field(i))
+		}
+	}
+	return d
+}
+
+// Profiles returns the built-in profiles, the user's and a repository's. The user's
+// change built-in ones of their name, see Whole; a repository's replace nothing.
 func Profiles(user, repository map[string]Definition) Set {
 	set := Set{}
 	for _, p := range builtIn {
@@ -119,7 +141,7 @@ func Profiles(user, repository map[string]Definition) Set {
 	}
 	for name, d := range user {
 		if name != Shell {
-			set[name] = Profile{Name: name, Source: User, Program: set[name].Program, Definition: d}
+			set[name] = Profile{Name: name, Source: User, Program: set[name].Program, Definition: d.Whole(name)}
 		}
 	}
 	for name, d := range repository {

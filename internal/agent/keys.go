@@ -4,7 +4,7 @@ import "middleman/internal/keydoc"
 
 // Keys describe the keys of a Definition, below profiles.NAME.
 var Keys = []keydoc.Text{
-	{Key: "profiles.NAME.command", About: `The program that -p NAME starts, and its arguments. A name is looked up in PATH; a relative path is refused.`},
+	{Key: "profiles.NAME.command", About: `The program that -p NAME starts, and its arguments. A name is looked up in PATH; a relative path is refused. A profile of yours with the name of a built-in one needs none: what it does not set is that of the built-in one.`},
 	{Key: "profiles.NAME.prompt", About: `More arguments if there is a first prompt, which stands for {prompt} in one of them. Without them the profile takes none.`},
 	{Key: "profiles.NAME.identify", About: `More arguments of a new conversation: they give it the id that stands for {conversation}, a UUID.`},
 	{Key: "profiles.NAME.resume", About: `The program and arguments that middleman resume starts. {conversation} stands for the conversation's id; it is known if identify is set.`},

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -213,5 +214,35 @@ func TestStopKeys(t *testing.T) {
 	m, err := sight.Compile(k.Never[0])
 	if err != nil || !m.Holds("", strings.Split(claudeDialog, "\n")) || m.Holds("", strings.Split(claudeReady, "\n")) {
 		t.Errorf("%v, %v", k.Never[0], err)
+	}
+}
+
+// A user's profile with the name of a built-in one changes what it sets.
+func TestWhole(t *testing.T) {
+	set := Profiles(map[string]Definition{
+		"claude": {Approvals: true},
+		"codex":  {Command: []string{"/opt/codex", "--fast"}, Env: []string{}, Stop: []string{"C-d"}},
+		"mine":   {Command: []string{"x"}},
+	}, map[string]Definition{"gemini": {Grace: "1s"}})
+	claude, codex, builtin := set["claude"], set["codex"], Profiles(nil, nil)
+	want := builtin["claude"].Definition
+	want.Approvals = true
+	if !reflect.DeepEqual(claude.Definition, want) || claude.Source != User || claude.Definition.Check("claude") != nil {
+		t.Errorf("%+v", claude)
+	}
+	want = builtin["codex"].Definition
+	want.Command, want.Env, want.Stop = []string{"/opt/codex", "--fast"}, []string{}, []string{"C-d"}
+	want.Resume = []string{"/opt/codex", "--fast", "resume", conversationHole}
+	if !reflect.DeepEqual(codex.Definition, want) {
+		t.Errorf("%+v, want %+v", codex.Definition, want)
+	}
+	if got := set["mine"].Definition; len(got.Prompt) > 0 || len(got.Env) > 0 {
+		t.Errorf("%+v", got)
+	}
+	if !reflect.DeepEqual(set["gemini"], builtin["gemini"]) {
+		t.Errorf("a repository has changed a built-in profile: %+v", set["gemini"])
+	}
+	if alone := (Definition{Bundle: "a/b@c"}); !reflect.DeepEqual(alone.Whole("claude"), alone) {
+		t.Error("a bundle's profile was changed")
 	}
 }

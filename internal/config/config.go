@@ -298,7 +298,7 @@ func (c Config) check() error {
 		if name == agent.Shell {
 			return fmt.Errorf("profiles: %q is the user's shell: choose another name", name)
 		}
-		if err := p.Check(name); err != nil {
+		if err := p.Whole(name).Check(name); err != nil {
 			return err
 		}
 	}
