@@ -65,7 +65,7 @@ Programs in sessions find these:
     MIDDLEMAN_WORKSPACE_PATH       its directory
     MIDDLEMAN_WORKSPACE_NAME       its name
     MIDDLEMAN_WORKSPACE_BRANCH     its branch
-    MIDDLEMAN_WORKSPACE_BASE       the commit at which the branch began
+    MIDDLEMAN_WORKSPACE_BASE       what the branch began at, such as main
     MIDDLEMAN_WORKSPACE_PORT       the first of its ports
     MIDDLEMAN_WORKSPACE_PORTS      how many it has
     TERM, COLORTERM                xterm-256color, truecolor`
