@@ -10,8 +10,11 @@ import (
 	"strings"
 
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/api"
+	"middleman/internal/app"
 	"middleman/internal/certs"
 	"middleman/internal/config"
+	"middleman/internal/listen"
 )
 
 // encryption applies the TLS flags, or set if no flag is given.
@@ -35,24 +38,21 @@ func (o *serveOptions) encryption(set config.TLS) error {
 	return nil
 }
 
-// certificate returns the server's TLS configuration, or nil without TLS.
+// nextTLS returns the TLS settings with which a server would start without flags.
+// background: the one that a command starts.
+func (c commands) nextTLS(background bool) config.TLS {
+	if background && !c.Config.TLS.Enabled() {
+		return listen.LastTLS(c.Dirs)
+	}
+	return c.Config.TLS
+}
+
+// certificate returns the server's TLS configuration, or nil without TLS. It tells about
+// a local authority.
 func (c commands) certificate(o serveOptions) (*tls.Config, error) {
-	if !o.tls.Enabled() {
-		return nil, nil
-	}
-	if !o.tls.Local {
-		return certs.Files(o.tls.Cert, o.tls.Key, func(err error) { slog.Warn("certificate", "error", err) })
-	}
-	authority, err := certs.Local(c.Dirs.TLS(), c.Config.Hosts)
-	if err != nil {
-		return nil, err
-	}
-	host, _, err := net.SplitHostPort(o.listen)
-	if err == nil {
-		err = authority.Covers(host)
-	}
-	if err != nil {
-		return nil, err
+	encrypted, authority, err := c.loadCertificate(o)
+	if authority == nil || err != nil {
+		return encrypted, err
 	}
 	fmt.Fprintf(c.Errs, "Browsers must trust the local authority before they log in: import %s as one that may identify websites\n"+
 		"(Chrome: Settings, Privacy and security, Security, Manage certificates; Firefox: Settings, Privacy & Security, View Certificates, Authorities;\n"+
@@ -60,7 +60,54 @@ func (c commands) certificate(o serveOptions) (*tls.Config, error) {
 		"Do not click through the browser's warning instead: then anybody on the way can pretend to be this server.\n"+
 		"Its SHA-256, for middleman runtime add --pin: %s\n",
 		authority.File, filepath.Dir(authority.File), authority.Fingerprint())
-	return authority.Config(), nil
+	return encrypted, nil
+}
+
+// loadCertificate is certificate without a word. The authority is nil for a certificate of
+// the user's own.
+func (c commands) loadCertificate(o serveOptions) (*tls.Config, *certs.Authority, error) {
+	if !o.tls.Enabled() {
+		return nil, nil, nil
+	}
+	if !o.tls.Local {
+		encrypted, err := certs.Files(o.tls.Cert, o.tls.Key, func(err error) { slog.Warn("certificate", "error", err) })
+		return encrypted, nil, err
+	}
+	authority, err := certs.Local(c.Dirs.TLS(), c.Config.Hosts)
+	if err != nil {
+		return nil, nil, err
+	}
+	host, _, err := net.SplitHostPort(o.listen)
+	if err == nil {
+		err = authority.Covers(host)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return authority.Config(), authority, nil
+}
+
+// canStart returns why a server with these options could not start now. Settings that
+// this program cannot read are no reason: another version may know them, and a command
+// that asks for a restart has read them.
+func (c commands) canStart(o serveOptions) error {
+	now, err := config.Load(c.Dirs.File())
+	if err != nil {
+		return nil
+	}
+	set := *c.CLI
+	set.Config = now
+	c.CLI = &set
+	if !o.flagged {
+		o.tls = c.nextTLS(o.ready)
+	}
+	if !o.fixed {
+		o.listen = now.Listen
+	}
+	if _, _, err := c.loadCertificate(o); err != nil {
+		return app.Refusef(api.CodeBadConfig, "the server goes on as it is, because it could not start again: %v", err)
+	}
+	return nil
 }
 
 // remote reports whether other machines can reach the server.

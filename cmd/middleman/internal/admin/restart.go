@@ -37,8 +37,9 @@ func restartOf(o serveOptions) *restartError {
 	return &restartError{executable: exe, args: args, why: err}
 }
 
-// ender returns a function that ends the server by end.
-func (e *restartError) ender(end context.CancelCauseFunc) func(restart bool, program string) error {
+// ender returns a function that ends the server by end. canStart says why it could not
+// start again.
+func (e *restartError) ender(end context.CancelCauseFunc, canStart func() error) func(restart bool, program string) error {
 	return func(restart bool, program string) error {
 		if !restart {
 			end(nil)
@@ -49,6 +50,9 @@ func (e *restartError) ender(end context.CancelCauseFunc) func(restart bool, pro
 			why = usable(program)
 		}
 		if err := cmp.Or(restartable(), why); err != nil {
+			return err
+		}
+		if err := canStart(); err != nil {
 			return err
 		}
 		again := *e

@@ -85,10 +85,6 @@ func (c commands) runServe(cmd *cobra.Command, o serveOptions) error {
 		o.listen = c.Config.Listen
 	}
 	o.flagged = o.tlsMode != "" || o.tls.Enabled()
-	set := c.Config.TLS
-	if o.ready && !set.Enabled() {
-		set = listen.LastTLS(c.Dirs)
-	}
 	if !cmd.Flags().Changed("print-link") {
 		o.printLink = privateOutput(c.BytesOut)
 	}
@@ -96,7 +92,7 @@ func (c commands) runServe(cmd *cobra.Command, o serveOptions) error {
 	if !o.printLink { // the reduced environment does not say why
 		args = append(slices.Clone(args), "--print-link=false")
 	}
-	if err := errors.Join(o.encryption(set), scrub(args), private.Harden()); err != nil {
+	if err := errors.Join(o.encryption(c.nextTLS(o.ready)), scrub(args), private.Harden()); err != nil {
 		return err
 	}
 	o.fixed = cmd.Flags().Changed("listen")
@@ -178,7 +174,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	options := c.serverOptions(db, listeners, o)
-	options.Executable, options.TLS, options.End = holder, encrypted, again.ender(end)
+	options.Executable, options.TLS, options.End = holder, encrypted, again.ender(end, func() error { return c.canStart(o) })
 	s, err := server.New(options)
 	if err != nil {
 		return err

@@ -260,7 +260,9 @@ func (c commands) serverRestart(ctx context.Context, program string) (err error)
 	defer starts.Close()
 	unit := unitOf(ctx, state.PID)
 	if unit.Name != "" {
-		err = c.runEach(ctx, [][]string{append(systemctl(unit), "restart", "--", unit.Name)})
+		if err = c.canStart(serveOptions{}); err == nil {
+			err = c.runEach(ctx, [][]string{append(systemctl(unit), "restart", "--", unit.Name)})
+		}
 	} else {
 		_, err = server.RestartServer(ctx, program)
 	}
