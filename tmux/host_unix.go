@@ -156,6 +156,8 @@ func (s *starter) tryCreate(ctx context.Context, in inputServer) error {
 	if err := s.makePane(ctx); err != nil {
 		return err
 	}
+	// Some versions of tmux let their group connect too. None gives back what was taken.
+	_, _ = private.Tighten(s.c.socket) // doctor names a socket that is still open
 	if !in.hasClient(s.pane.server) {
 		// If the server ends just before new-session, tmux starts another for
 		// it, without a control client and in no scope of its own.

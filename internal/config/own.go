@@ -6,6 +6,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"middleman/internal/private"
 )
 
 // own returns middleman's directories by their canonical paths, with what each has.
@@ -20,6 +22,24 @@ func (d Dirs) own() (all []owned) {
 }
 
 type owned struct{ path, what string }
+
+// Parts returns where files in our directories have the modes that others give them. All
+// else there is this user's alone. In agents' directories and git's, which we read, no
+// other user may own or write anything; a group of workspaces is ours.
+func (d Dirs) Parts() []private.Part {
+	return []private.Part{
+		{Root: d.Workspaces(), Pattern: "."},
+		{Root: d.Workspaces(), Pattern: "*", Opaque: true}, // and git and the user
+		{Root: d.Private(""), Pattern: "*/copies/*"},
+		{Root: d.Private(""), Pattern: "*/cache", Opaque: true},
+		{Root: d.Quarantine(""), Pattern: "*/git*"}, // also what is being made, or set aside
+		{Root: d.Quarantine(""), Pattern: "*/git*/objects", Opaque: true},
+		{Root: d.Quarantine(""), Pattern: "*/git*/lfs", Opaque: true},
+		{Root: d.Quarantine(""), Pattern: "*/reading*", Opaque: true}, // of git, for one import
+		{Root: d.Sandbox(""), Pattern: "*/tmp", Opaque: true},
+		{Root: d.Scratch(), Pattern: ".", Opaque: true},
+	}
+}
 
 // LiesIn says that a directory with this canonical path lies in one of middleman's own
 // directories, as in "which lies in middleman's data". It returns "" if it does not.

@@ -29,6 +29,9 @@ const (
 	maxEntries  = 50000 // looked at
 	copiedMode  = 0o600
 	tempPattern = ".middleman-copy-"
+
+	copiesDirectory = "copies"  // in the private directory of a workspace
+	originSuffix    = ".origin" // of a file beside a copy, with the path of what it is a copy of
 )
 
 // copies gives the program a copy of each directory of its profile: it keeps its login
@@ -75,8 +78,11 @@ func (b *builder) copy(d agent.Directory) error {
 		return fmt.Errorf("that is %s, %s: name another directory", real, why)
 	}
 	sum := sha256.Sum256([]byte(from))
-	to := filepath.Join(b.Dirs.Private(b.Workspace), "copies", fmt.Sprintf("%s-%x", strings.TrimLeft(filepath.Base(from), "."), sum[:4]))
+	to := filepath.Join(b.Dirs.Private(b.Workspace), copiesDirectory, fmt.Sprintf("%s-%x", strings.TrimLeft(filepath.Base(from), "."), sum[:4]))
 	if err := private.MakeDir(to); err != nil {
+		return err
+	}
+	if err := private.Replace(to+originSuffix, []byte(from), private.ThisBoot); err != nil {
 		return err
 	}
 	to, err := filepath.EvalSymlinks(to)

@@ -212,11 +212,19 @@ func judge(path string, info fs.FileInfo, p place) *Problem {
 		return &Problem{Path: path, What: "is not a directory"}
 	case p == trusted && !mode.IsDir() && !mode.IsRegular():
 		return &Problem{Path: path, What: "is " + plainfile.Kind(mode) + ", not a file"}
+	}
+	return judgeMode(path, info, p)
+}
+
+// judgeMode returns a problem if others may write what is no link.
+func judgeMode(path string, info fs.FileInfo, p place) *Problem {
+	mode := info.Mode()
+	switch {
 	case mode.Perm()&0o022 == 0:
 		return nil
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:
 		return nil
-	case (p == above || p == trusted) && mode.Perm()&0o002 == 0 && owner == os.Geteuid() && gid(info) == ownGroup():
+	case (p == above || p == trusted) && mode.Perm()&0o002 == 0 && uid(info) == os.Geteuid() && gid(info) == ownGroup():
 		return nil
 	}
 	return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", mode.Perm()), Loose: true}

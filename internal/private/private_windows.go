@@ -53,9 +53,9 @@ func RemoveAll(path string) error {
 func syncDir(string) error { return nil }
 
 // Survey checks root and everything below it, and returns the problems: files with
-// another owner, files that others can write, and links. It does not enter the
-// directories in opaque. Missing files are no problem.
-func Survey(root string, opaque ...string) (found []Problem) {
+// another owner, files that others can write, and links. Of parts it does not enter the
+// opaque ones. Missing files are no problem.
+func Survey(root string, parts ...Part) (found []Problem) {
 	visit := func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			if !errors.Is(err, fs.ErrNotExist) {
@@ -68,16 +68,17 @@ func Survey(root string, opaque ...string) (found []Problem) {
 		} else if p := judgeACL(path, write, true); p != nil {
 			found = append(found, *p)
 		}
-		for _, dir := range opaque {
-			if path == dir && entry.IsDir() {
-				return fs.SkipDir
-			}
+		if part := partOf(parts, path); part != nil && part.Opaque && entry.IsDir() {
+			return fs.SkipDir
 		}
 		return nil
 	}
 	_ = filepath.WalkDir(root, visit) // visit returns no error
 	return found
 }
+
+// LooserThan returns nil: a file has the access list of its directory.
+func LooserThan(string, fs.FileInfo, fs.FileInfo) *Problem { return nil }
 
 // CanMake returns nil: Windows does not tell beforehand.
 func CanMake(string) error { return nil }

@@ -22,6 +22,7 @@ import (
 	"middleman/internal/app"
 	"middleman/internal/client"
 	"middleman/internal/config"
+	"middleman/internal/confine"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
@@ -157,15 +158,15 @@ func (c commands) checkPrivate() (found []finding) {
 	if sockets := c.Dirs.Sockets(); sockets != c.Dirs.Runtime {
 		roots = append(roots, sockets)
 	}
-	// The user may let others read the files in workspaces. What sandboxed programs
-	// keep has the modes that these give it, in directories of this user alone.
-	theirs := []string{c.Dirs.Workspaces(), filepath.Join(c.Dirs.Sockets(), tmux.TryDir), c.Dirs.Private(""), c.Dirs.Quarantine(""), c.Dirs.Scratch()}
-	boxes, _ := filepath.Glob(c.Dirs.Sandbox("*")) // an error is no more than a survey that goes deeper
-	theirs = append(theirs, boxes...)
+	// tmux gives modes to what a trial session makes.
+	parts := append(c.Dirs.Parts(), private.Part{Root: c.Dirs.Sockets(), Pattern: tmux.TryDir, Opaque: true})
 	for _, root := range roots {
-		for _, p := range private.Survey(root, theirs...) {
+		for _, p := range private.Survey(root, parts...) {
 			found = append(found, finding{"private", "problem", p.String()})
 		}
+	}
+	for _, p := range confine.LooseCopies(c.Dirs) {
+		found = append(found, finding{"private", "problem", p.String()})
 	}
 	if err := scratch.Check(); err != nil {
 		found = append(found, finding{"private", "problem", err.Error()})

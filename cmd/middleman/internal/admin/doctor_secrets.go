@@ -7,13 +7,14 @@ import (
 	"os"
 	"path/filepath"
 
+	"middleman/internal/certs"
 	"middleman/internal/private"
 	"middleman/internal/store"
 )
 
 // checkSecrets reports each file with a secret that other users can read or change: those
-// that bundles refer to, and the tokens of runtimes. Links are followed, as when a secret
-// is read.
+// that bundles refer to, the tokens of runtimes, and the key of the server's certificate.
+// Links are followed, as when a secret is read.
 func (c commands) checkSecrets(ctx context.Context) (found []finding) {
 	problem := func(check, text string) { found = append(found, finding{check, "problem", text}) }
 	survey := func(check, path string) {
@@ -27,6 +28,14 @@ func (c commands) checkSecrets(ctx context.Context) (found []finding) {
 		}
 		for _, p := range private.Survey(real) {
 			problem(check, p.String())
+		}
+		if err := private.Trusted(filepath.Dir(path)); err != nil { // others could replace the file
+			problem(check, err.Error())
+		}
+	}
+	if set := c.nextTLS(true); set.Key != "" {
+		if _, err := certs.Files(set.Cert, set.Key, func(error) {}); err != nil {
+			problem("certificate", err.Error())
 		}
 	}
 	entries, err := os.ReadDir(c.Dirs.SecretFiles())
