@@ -62,7 +62,7 @@ func composer(path string) error {
 		if time.Now().Before(until) {
 			star = "⠂"
 		}
-		writeAll(1, "\x1b]0;"+star+" x\x07\x1b[2J\x1b[H● ready\r\n\r\n❯ "+now.Text+"\r\n  ? for shortcuts")
+		writeAll(1, "\x1b]0;"+star+" x\x07\x1b[2J\x1b[H● ready\r\n\r\n──────\r\n❯ "+now.Text+"\r\n──────\r\n  ? for shortcuts")
 		wait := -1
 		if left := time.Until(until); left > 0 {
 			wait = int(left.Milliseconds()) + 1

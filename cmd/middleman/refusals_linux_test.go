@@ -54,7 +54,7 @@ name'`, lost: `untracked "odd\\nname"`, json: `"untracked": \[\s+"new",\s+"\\"od
 	{name: "running session", session: "sleep 1000", lost: `session w/sleep`, json: `"sessions": \[\s+\{[^}]*"name": "sleep"`,
 		consent: "--stop-sessions"},
 	{name: "processes of an ended session", session: `sh -c 'trap "" HUP; sleep 1000 >/dev/null 2>&1 & echo $!'`, after: "exec middleman wait w/sh --exit",
-		lost: `session w/sh \(exited \(0\)\)`, json: `"left": \[\s+[0-9]+\s+\]`, consent: "--stop-sessions"},
+		lost: `session w/sh \(exited \(0\), has left processes\)`, json: `"left": \[\s+[0-9]+\s+\]`, consent: "--stop-sessions"},
 	{name: "unknown", do: `echo garbage > $(git rev-parse --git-dir)/index`, fails: `cannot tell what would be lost: .*index`, consent: "--discard-work",
 		forgone: `contents that only the index named \(git cannot read them\)`},
 	{name: "ignored", before: `echo '*.log' > .git/info/exclude`, do: `echo x > x.log`, lost: `ignored x\.log`, json: `"ignored": \[\s+"x\.log"\s+\]`},
