@@ -41,6 +41,7 @@ func composer(path string) error {
 	}
 	var now submission
 	var until time.Time // it works
+	done := 0           // submissions
 	submitted := func() error {
 		line, err := json.Marshal(now)
 		if err != nil {
@@ -52,17 +53,17 @@ func composer(path string) error {
 		}
 		defer file.Close()
 		_, err = file.Write(append(line, '\n'))
-		now, until = submission{}, time.Now().Add(composerWork)
+		now, until, done = submission{}, time.Now().Add(composerWork), done+1
 		return err
 	}
 	writeAll(1, "\x1b[?2004h")
 	p := make([]byte, 4<<10)
 	for {
-		star := "✳"
+		star, state := "✳", fmt.Sprintf("ready, %d done", done)
 		if time.Now().Before(until) {
-			star = "⠂"
+			star, state = "⠂", "working"
 		}
-		writeAll(1, "\x1b]0;"+star+" x\x07\x1b[2J\x1b[H● ready\r\n\r\n──────\r\n❯ "+now.Text+"\r\n──────\r\n  ? for shortcuts")
+		writeAll(1, "\x1b]0;"+star+" x\x07\x1b[2J\x1b[H● "+state+"\r\n\r\n──────\r\n❯ "+now.Text+"\r\n──────\r\n  ? for shortcuts")
 		wait := -1
 		if left := time.Until(until); left > 0 {
 			wait = int(left.Milliseconds()) + 1
@@ -132,6 +133,10 @@ func cmdAtOnce(ts *testscript.TestScript, _ bool, args []string) {
 			ts.Fatalf("the program was given %q while it worked", s.Text)
 		}
 		delete(want, s.Text)
+	}
+	drawn := []string{"middleman", "wait", target, "--text", fmt.Sprintf("ready, %d done", before+len(given)), "--timeout", "60s"}
+	if o := allAtOnce(ts, [][]string{drawn})[0]; o.code != 0 { // what follows compares the screen
+		ts.Fatalf("%q: exit code %d, said %q", drawn, o.code, o.errs)
 	}
 }
 
