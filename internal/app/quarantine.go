@@ -317,11 +317,6 @@ func (s *App) dropQuarantine(ctx context.Context, w workspace.Workspace) (warnin
 	return ""
 }
 
-// The server reads files without a sandbox, and what it copies into a workspace has another
-// path there, at which no policy hides it. So it copies nothing that a sandbox hides. A
-// program may have asked for the copy: by a worker, and by the list of what is copied
-// (.worktreeinclude), which it writes where it works in the main checkout.
-
 // policies returns those of the sandboxed sessions of w, and that of the session that asked
 // for w as the workspace of a worker.
 func (s *App) policies(ctx context.Context, w workspace.Workspace) (list []sandbox.Policy, err error) {
@@ -349,37 +344,6 @@ func (s *App) policies(ctx context.Context, w workspace.Workspace) (list []sandb
 		list = append(list, p)
 	}
 	return list, nil
-}
-
-// copyRequest says what of the main checkout comes into w: what patterns name, but for what
-// is hidden from its sessions or from the one that asked for it, and what is hidden from
-// every sandboxed session. A session of w may be sandboxed later.
-func (s *App) copyRequest(ctx context.Context, w workspace.Workspace, patterns []string) (workspace.CopyRequest, error) {
-	policies, err := s.policies(ctx, w)
-	if err != nil {
-		return workspace.CopyRequest{}, err
-	}
-	r := workspace.CopyRequest{Patterns: patterns}
-	for _, p := range policies {
-		if p.Session == w.ParentSession {
-			r.FileBytes = p.Limits.Files
-		}
-	}
-	usual := sync.OnceValues(func() (sandbox.Policy, error) {
-		main := canonical(w.Repository)
-		if s.Dirs.IsWorkspace(main, "") { // our own data is hidden, but for the workspaces in it
-			return s.maker().Usual(main)
-		}
-		return s.maker().Usual()
-	})
-	r.Hides = func(path string) (by string, err error) {
-		p, err := usual()
-		for _, p := range append(policies, p) {
-			by = cmp.Or(by, p.Hides(path))
-		}
-		return by, err
-	}
-	return r, nil
 }
 
 // What a sandboxed program has written outlives its session and the record of that. So

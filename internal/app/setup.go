@@ -1,17 +1,20 @@
 package app
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net"
 	"os"
 	"strconv"
+	"sync"
 	"syscall"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/repoconfig"
+	"middleman/internal/sandbox"
 	"middleman/internal/setup"
 	"middleman/internal/store"
 	"middleman/workspace"
@@ -144,6 +147,42 @@ func (s *App) copyFiles(ctx context.Context, w workspace.Workspace, patterns []s
 		return Refusef(api.CodeSetupFailed, "copy files that git ignores into workspace %s: %s", w.Name, cause)
 	}
 	return err
+}
+
+// The server reads files without a sandbox, and what it copies into a workspace has another
+// path there, at which no policy hides it. So it copies nothing that a sandbox hides. A
+// program may have asked for the copy: by a worker, and by the list of what is copied
+// (.worktreeinclude), which it writes where it works in the main checkout.
+
+// copyRequest says what of the main checkout comes into w: what patterns name, but for what
+// is hidden from its sessions or from the one that asked for it, and what is hidden from
+// every sandboxed session. A session of w may be sandboxed later.
+func (s *App) copyRequest(ctx context.Context, w workspace.Workspace, patterns []string) (workspace.CopyRequest, error) {
+	policies, err := s.policies(ctx, w)
+	if err != nil {
+		return workspace.CopyRequest{}, err
+	}
+	r := workspace.CopyRequest{Patterns: patterns}
+	for _, p := range policies {
+		if p.Session == w.ParentSession {
+			r.FileBytes = p.Limits.Files
+		}
+	}
+	usual := sync.OnceValues(func() (sandbox.Policy, error) {
+		main := canonical(w.Repository)
+		if s.Dirs.IsWorkspace(main, "") { // our own data is hidden, but for the workspaces in it
+			return s.maker().Usual(main)
+		}
+		return s.maker().Usual()
+	})
+	r.Hides = func(path string) (by string, err error) {
+		p, err := usual()
+		for _, p := range append(policies, p) {
+			by = cmp.Or(by, p.Hides(path))
+		}
+		return by, err
+	}
+	return r, nil
 }
 
 // passOver returns the reason why a configuration is not used, or "".
