@@ -142,7 +142,7 @@ function holdReplay() {
 }
 
 test('the past is on a slider, and replayed', async () => {
-  const steps = 'for i in 1 2 3 4 5 6; do clear; echo step-$i; sleep 0.7; done; clear; echo at-the-end'
+  const steps = 'for i in 1 2 3 4 5 6; do clear; sleep 0.3; echo step-$i; sleep 0.7; done; clear; echo at-the-end'
   server.middleman('run', 'work', '-d', '--name', 'steps', '--', 'sh', '-c', steps)
   server.middleman('wait', 'work/steps', '--exit', '--timeout', '60s')
   await page.getByRole('tab', { name: 'steps' }).click()
@@ -153,11 +153,16 @@ test('the past is on a slider, and replayed', async () => {
   const found = new Map([[1000, 'at-the-end']])
   const lookAt = async (at) => found.get(at) ?? found.set(at, await looked(() => slider.fill(String(at)))).get(at)
   const number = (line) => (line === 'at-the-end' ? 7 : Number(line.match(/^step-(\d)$/)?.[1] ?? 0))
+  // What is cleared is of no step until the next one is printed, however long that takes.
+  const stepFrom = async (at, end) => {
+    for (; at < end; at += 10) if (number(await lookAt(at))) return number(await lookAt(at))
+    return 0
+  }
   // However long each step took: what lies between two places that show steps further apart is looked at too.
   const between = async (from, first, to, last) => {
     if (to - from < 2 || last - first < 2) return
     const at = Math.floor((from + to) / 2)
-    const is = number(await lookAt(at)) || number(await lookAt(at + 1)) || first // what was just cleared is of no step
+    const is = await stepFrom(at, to) || last
     await between(from, first, at, is)
     await between(at, is, to, last)
   }
