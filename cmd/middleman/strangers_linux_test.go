@@ -137,6 +137,18 @@ func (p *trap) plantGit() error {
 		os.WriteFile(filepath.Join(p.home, ".gitconfig"), []byte(text), 0o600), p.give(p.home))
 }
 
+// includeGit plants settings of git that include those of plantGit, with other spelling.
+func (p *trap) includeGit() error {
+	theirs := filepath.Join(p.home, "theirs")
+	text := "[user] name = x\n[InClude]\n\tPath=\"theirs/git/../git/con\\\nfig\" ; shared\n"
+	if err := os.Mkdir(theirs, 0o700); err != nil {
+		return err
+	}
+	planted := *p
+	planted.home = theirs
+	return errors.Join(planted.plantGit(), os.WriteFile(filepath.Join(p.home, ".gitconfig"), []byte(text), 0o600))
+}
+
 // runIn runs the real command line and returns what it printed, and how it
 // ended.
 func runIn(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
@@ -210,6 +222,9 @@ func TestStrangersTakeNothing(t *testing.T) {
 				return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + own, "GIT_CONFIG_GLOBAL=" + filepath.Join(p.home, ".gitconfig")}
 			},
 			want: []string{" belongs to user 61234, and you are user 0", "unset GIT_CONFIG_GLOBAL"}},
+		{name: "another's file that git's settings include", root: true, spoil: (*trap).includeGit,
+			env:  func(p *trap, own string) []string { return []string{"MIDDLEMAN_HOME=" + own, "HOME=" + p.home} },
+			want: []string{" belongs to user 61234, and you are user 0", "/.gitconfig includes it"}},
 		{name: "a file of git that anybody can write", spoil: func(p *trap) error {
 			path := filepath.Join(p.home, ".gitconfig")
 			return errors.Join(os.WriteFile(path, nil, 0o600), os.Chmod(path, 0o666))

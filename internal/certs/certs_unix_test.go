@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // An authority that another user could have put there is refused.
@@ -46,5 +48,31 @@ func TestKeyInAWritableDirectory(t *testing.T) {
 	}
 	if _, err := Files(cert, key, nil); err == nil || !strings.Contains(err.Error(), dir+" is writable by others") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A file of the pair that is no regular file, or has no end, is refused at once.
+func TestEndlessFiles(t *testing.T) {
+	for _, at := range []int{0, 1} {
+		for kind, plant := range map[string]func(string) error{
+			"it is a FIFO":   func(path string) error { return unix.Mkfifo(path, 0o600) },
+			"it is a device": func(path string) error { return os.Symlink("/dev/zero", path) },
+			"it has more than 1048576 bytes": func(path string) error {
+				return errors.Join(os.WriteFile(path, nil, 0o600), os.Truncate(path, 1<<32))
+			},
+		} {
+			cert, key := pair(t, t.TempDir())
+			path := []string{cert, key}[at]
+			if err := errors.Join(os.Remove(path), plant(path)); err != nil {
+				t.Fatal(err)
+			}
+			_, err := Files(cert, key, nil)
+			if at == 1 && err != nil && strings.Contains(err.Error(), path+" is not a regular file") {
+				continue // the key's mode and owner are judged first
+			}
+			if err == nil || !strings.Contains(err.Error(), path+": "+kind) {
+				t.Errorf("%s: %v, want %q", path, err, kind)
+			}
+		}
 	}
 }

@@ -6,10 +6,15 @@ import (
 	"os"
 	"sync"
 	"time"
+
+	"middleman/internal/plainfile"
 )
 
 // lookEvery is the shortest time between two checks whether files changed.
 const lookEvery = time.Second
+
+// maxPEM bounds the size in bytes of a certificate chain, and of a key.
+const maxPEM = 1 << 20
 
 // newConfig returns a configuration that serves the certificate of get. It
 // offers HTTP/1.1 only, because our streams and WebSockets use that.
@@ -91,7 +96,15 @@ func (f *files) load() (*tls.Certificate, error) {
 	if err := checkKey(f.key); err != nil {
 		return nil, err
 	}
-	c, err := tls.LoadX509KeyPair(f.cert, f.key)
+	chain, err := plainfile.ReadFollowed(f.cert, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("read certificate %s: %w", f.cert, err)
+	}
+	key, err := plainfile.ReadFollowed(f.key, maxPEM)
+	if err != nil {
+		return nil, fmt.Errorf("read private key %s: %w", f.key, err)
+	}
+	c, err := tls.X509KeyPair(chain, key)
 	if err != nil {
 		return nil, fmt.Errorf("read certificate %s with key %s: %w", f.cert, f.key, err)
 	}

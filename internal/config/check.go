@@ -36,59 +36,86 @@ func (d Dirs) Prepare() error {
 	return nil
 }
 
-// Check returns an error if one of the directories or settings files, git's
-// included, belongs to another user, or if another user could have written it.
-// Missing ones are fine. The error names every problem and says what to do.
+// Check returns an error if one of the directories or settings files, git's and what
+// these include among them, belongs to another user, or if another user could have
+// written it. Missing ones are fine. The error names every problem and says what to do.
 // Nothing in them may be read or run before Check succeeds.
 func (d Dirs) Check() error {
-	all := &private.UnsafeError{}
-	said := map[string]bool{}
-	hint := ""
 	places, err := gitPlaces()
 	if err != nil {
 		return err
 	}
-	for _, place := range append([]place{
-		{private.Dir, d.Data, []string{"MIDDLEMAN_HOME", "XDG_DATA_HOME"}},
-		{private.Dir, d.Runtime, []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
-		{private.Dir, d.Sockets(), []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
-		{private.Trusted, d.Config, []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
-		{private.Trusted, d.File(), []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
-		{private.Trusted, d.tmuxFile(), []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
-	}, places...) {
-		err := place.check(place.path)
-		unsafe, is := errors.AsType[*private.UnsafeError](err)
-		switch {
-		case err == nil || !is && errors.Is(err, fs.ErrNotExist):
-			continue
-		case !is:
+	places = append([]place{
+		{check: private.Dir, path: d.Data, variables: []string{"MIDDLEMAN_HOME", "XDG_DATA_HOME"}},
+		{check: private.Dir, path: d.Runtime, variables: []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
+		{check: private.Dir, path: d.Sockets(), variables: []string{"MIDDLEMAN_HOME", "XDG_RUNTIME_DIR"}},
+		{check: private.Trusted, path: d.Config, variables: []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+		{check: private.Trusted, path: d.File(), variables: []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+		{check: private.Trusted, path: d.tmuxFile(), variables: []string{"MIDDLEMAN_HOME", "XDG_CONFIG_HOME"}},
+	}, places...)
+	found := problems{said: map[string]bool{}}
+	for n := 0; n < len(places); n++ {
+		clean, err := found.look(places[n])
+		if err == nil && clean {
+			places, err = places[n].withIncluded(places)
+		}
+		if err != nil {
 			return err
-		case all.Path == "":
-			all.Path = place.path
-		}
-		for _, p := range unsafe.Problems {
-			if !said[p.Path] {
-				said[p.Path] = true
-				all.Problems = append(all.Problems, p)
-			}
-		}
-		if unsafe.Foreign() && hint == "" {
-			hint = whose(place.variables)
 		}
 	}
-	if len(all.Problems) == 0 {
-		return nil
-	}
-	if hint != "" {
-		return fmt.Errorf("%w; %s", all, hint)
-	}
-	return all
+	return found.orNil()
 }
 
-// whose says what to do if the directories belong to another user: it names the
-// first of the variables that is set, which points there.
-func whose(variables []string) string {
-	for _, name := range variables {
+// problems are those that Check has found.
+type problems struct {
+	unsafe private.UnsafeError
+	said   map[string]bool // by path
+	hint   string
+}
+
+// look checks a place, and reports whether it is there and nothing is wrong with it.
+func (f *problems) look(at place) (clean bool, err error) {
+	err = at.check(at.path)
+	unsafe, is := errors.AsType[*private.UnsafeError](err)
+	switch {
+	case err == nil:
+		return true, nil
+	case !is && errors.Is(err, fs.ErrNotExist):
+		return false, nil
+	case !is:
+		return false, err
+	case f.unsafe.Path == "":
+		f.unsafe.Path = at.path
+	}
+	for _, p := range unsafe.Problems {
+		if !f.said[p.Path] {
+			f.said[p.Path] = true
+			f.unsafe.Problems = append(f.unsafe.Problems, p)
+		}
+	}
+	if unsafe.Foreign() && f.hint == "" {
+		f.hint = at.whose()
+	}
+	return false, nil
+}
+
+func (f *problems) orNil() error {
+	switch {
+	case len(f.unsafe.Problems) == 0:
+		return nil
+	case f.hint != "":
+		return fmt.Errorf("%w; %s", &f.unsafe, f.hint)
+	}
+	return &f.unsafe
+}
+
+// whose says what to do if a place belongs to another user: it names the file that
+// includes it, or the first of the variables that is set, which points there.
+func (p place) whose() string {
+	if p.by != "" {
+		return fmt.Sprintf("%s includes it: keep a copy of your own, and include that", p.by)
+	}
+	for _, name := range p.variables {
 		if os.Getenv(name) != "" {
 			return fmt.Sprintf("%s points there, as it does after `su` without `-`: unset %s, or log in with `su -`", name, name)
 		}

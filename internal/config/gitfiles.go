@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"middleman/internal/private"
 )
@@ -15,6 +16,32 @@ type place struct {
 	path  string
 	// variables are those that may have led there, HOME apart.
 	variables []string
+	// git says that it is a file of git's settings, which can include others, and by is
+	// the one that includes it, if any.
+	git bool
+	by  string
+}
+
+// withIncluded returns list with what the place includes, if it is a file of git's
+// settings, and what is not there yet.
+func (p place) withIncluded(list []place) ([]place, error) {
+	if !p.git {
+		return list, nil
+	}
+	paths, err := included(p.path)
+	if err != nil {
+		return nil, err
+	}
+	for _, path := range paths {
+		if slices.ContainsFunc(list, func(o place) bool { return o.git && o.path == path }) {
+			continue
+		}
+		if len(list) >= maxGitPlaces {
+			return nil, fmt.Errorf("git's settings include too many files, the last one %s in %s", path, p.path)
+		}
+		list = append(list, place{check: p.check, path: path, git: true, by: p.path})
+	}
+	return list, nil
 }
 
 // gitPlaces returns the user's settings of git (git-config(1), gitattributes(5)).
@@ -24,7 +51,8 @@ type place struct {
 func gitPlaces() (list []place, err error) {
 	add := func(variable, path string) {
 		if path != "" && path != os.DevNull {
-			list = append(list, place{private.Trusted, path, []string{variable}})
+			git := filepath.Base(path) != "attributes" && filepath.Base(path) != "ignore" && variable != "GIT_EXEC_PATH"
+			list = append(list, place{check: private.Trusted, path: path, variables: []string{variable}, git: git})
 		}
 	}
 	home, config := os.Getenv("HOME"), os.Getenv("XDG_CONFIG_HOME")
