@@ -243,15 +243,24 @@ once('the page is split in columns and rows, and stays so', async () => {
   for (const name of ['one', 'two', 'three']) server.middleman('run', 'work', '-d', '--name', name, '--', 'sh', '-c', `echo ${name}; while read x; do echo "${name} got $x"; done`)
   await page.goto(url('/w/work/one'))
   await phase(page, 'attached')
-  await action('Split to the right')
   const panes = page.getByRole('tabpanel')
-  await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 2)
+  const shown = () => panes.evaluateAll((all) => all.map((p) => p.getAttribute('aria-label').replace('Terminal of ', '')))
+  const split = async (where, name) => { // what it begins with is the chosen one, and has the keys
+    const before = await shown()
+    await action(where)
+    await page.waitForFunction(({ name, panes }) => {
+      const keys = document.activeElement.closest('.pane-frame.chosen [role=tabpanel]')
+      return keys && keys.getAttribute('aria-label') !== `Terminal of ${name}` && document.querySelectorAll('[role=tabpanel]').length === panes
+    }, { name, panes: before.length + 1 })
+  }
+  await split('Split to the right', 'one')
   await page.getByRole('tab', { name: 'two' }).click() // in place of what the split began with
   await page.getByRole('tabpanel', { name: 'Terminal of two' }).waitFor()
-  assert.equal(await panes.count(), 2)
-  await action('Split below')
-  await page.waitForFunction(() => document.querySelectorAll('[role=tabpanel]').length === 3)
+  assert.deepEqual(await shown(), ['one', 'two'])
+  await split('Split below', 'two')
   await page.getByRole('tab', { name: 'three' }).click()
+  await page.getByRole('tabpanel', { name: 'Terminal of three' }).waitFor()
+  assert.deepEqual(await shown(), ['one', 'two', 'three'])
   await page.waitForFunction(() => document.querySelectorAll('.screen[data-phase=attached]').length === 3)
   await page.keyboard.type('hello\n')
   await says('three', /^three got hello$/)

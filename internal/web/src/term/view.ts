@@ -39,7 +39,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   readonly search = new SearchAddon()
   readonly link: Link
   /** Told of each change of phase, title, progress or of what was skipped. */
-  onChange: () => void = () => {}
+  private onChange: () => void = () => {}
   /** Told of the title that the program chose. */
   onTitle: (title: string) => void = () => {}
   /** Percent done as the program reports it (OSC 9;4), or undefined. */
@@ -60,7 +60,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   private readonly forgetPrefs: () => void
   private endRest = () => {}
   private webgl?: WebglAddon
-  private shown = false
+  private shownIn?: HTMLElement
   private fitFrame = 0
   private lagTimer?: number
   private head = 0 // bytes before it are a replay
@@ -101,9 +101,16 @@ export class TerminalView implements LinkOwner, TouchOwner {
     this.forgetPrefs = onPrefs(() => this.applyPrefs())
   }
 
-  /** Draws in parent and joins, or comes back from the offset that it has. */
-  show(parent: HTMLElement): void {
-    this.shown = true
+  /**
+   * Draws in parent and joins, or comes back from the offset that it has; onChange is
+   * called when what is said about it changes. What it returns ends that: it leaves the
+   * page and the session; screen and offset stay. Where it is drawn elsewhere by then,
+   * that does nothing: a place on the page may be cleared away after the next one is shown.
+   */
+  show(parent: HTMLElement, onChange: () => void): () => void {
+    if (this.shownIn) this.hide()
+    this.shownIn = parent
+    this.onChange = onChange
     parent.append(this.element)
     if (!this.terminal.element) this.terminal.open(this.element)
     this.loadWebgl()
@@ -112,11 +119,14 @@ export class TerminalView implements LinkOwner, TouchOwner {
     this.terminal.refresh(0, this.terminal.rows - 1)
     if (this.link.phase.is !== 'exited') this.link.connect()
     this.endRest = onHidden(restAfter, () => this.link.rest(), () => this.link.retryNow())
+    return () => {
+      if (this.shownIn === parent) this.hide()
+    }
   }
 
-  /** Leaves the page and the session; screen and offset stay. */
-  hide(): void {
-    this.shown = false
+  private hide(): void {
+    this.shownIn = undefined
+    this.onChange = () => {}
     this.endRest()
     this.observer.disconnect()
     this.webgl?.dispose() // browsers have few contexts
@@ -301,7 +311,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   }
 
   private fitNow(): void {
-    if (!this.shown || this.link.watching || this.awaitsDrawing) return
+    if (!this.shownIn || this.link.watching || this.awaitsDrawing) return
     const to = this.fit.proposeDimensions()
     if (!to || !Number.isFinite(to.cols) || !Number.isFinite(to.rows)) return
     const size = { cols: Math.max(to.cols, 2), rows: Math.max(to.rows, 1) }
@@ -332,7 +342,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   private async writeClipboard(text: string): Promise<void> {
     if (this.link.phase.is !== 'attached' || this.guard.active) return
     if (this.clipboard === 'ask') return this.ask(text)
-    const typing = this.shown && document.hasFocus() && this.element.contains(document.activeElement)
+    const typing = this.shownIn && document.hasFocus() && this.element.contains(document.activeElement)
     if (typing && this.clipboard === 'allow') await copy(text)
   }
 

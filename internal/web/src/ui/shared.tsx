@@ -32,13 +32,11 @@ function Watched({ session, onCut }: { session: Session; onCut: () => void }) {
   const [, redraw] = useReducer((n: number) => n + 1, 0)
   const view = viewOf(session.id)
   useEffect(() => {
-    view.onChange = () => {
+    view.link.watchOnly()
+    return view.show(host.current!, () => {
       if (view.link.phase.is === 'disconnected') onCut() // perhaps for good
       redraw(undefined as never)
-    }
-    view.link.watchOnly()
-    view.show(host.current!)
-    return () => view.hide()
+    })
   }, [])
   const { phase } = view.link
   return (

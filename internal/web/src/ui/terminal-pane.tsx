@@ -23,16 +23,14 @@ export function TerminalPane({ session, active }: { session: Session; active: bo
   const view = viewOf(session.id)
 
   useEffect(() => {
-    view.onChange = () => redraw(undefined as never)
-    view.show(host.current!)
+    const leave = view.show(host.current!, () => redraw(undefined as never))
     const retry = () => document.visibilityState === 'visible' && view.link.retryNow()
     const stop = whenLive(retry)
     window.addEventListener('online', retry)
     return () => {
       stop()
       window.removeEventListener('online', retry)
-      view.onChange = () => {}
-      view.hide()
+      leave()
     }
   }, [session.id])
 
