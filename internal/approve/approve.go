@@ -10,7 +10,9 @@ package approve
 
 import (
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -149,7 +151,20 @@ func fileTool(name string, write bool, more []string) tool {
 		if path == "" {
 			return ask("bad-arguments", "the argument %s is missing", name)
 		}
-		return p.file(dir, path, write)
+		verdict := p.file(dir, path, write)
+		for _, argument := range slices.Sorted(maps.Keys(a.values)) {
+			if !write {
+				break
+			}
+			inner, err := places(a.values[argument], 0)
+			if err != nil {
+				return worse(verdict, ask("bad-arguments", "the argument %s cannot be read: %v", argument, err))
+			}
+			for _, path := range inner {
+				verdict = worse(verdict, p.file(dir, path, write))
+			}
+		}
+		return verdict
 	}
 }
 

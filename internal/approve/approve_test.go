@@ -393,6 +393,15 @@ func TestErrorsAsk(t *testing.T) {
 		{"a patch with a tab before a header", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n\t*** Delete File: /etc/motd\n*** End Patch"}`, y.root, "outside"},
 		{"a patch with half a header", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n ***Add File: b\n*** End Patch"}`, y.root, "bad-arguments"},
 		{"an empty patch", "apply_patch", `{"command":"*** Begin Patch\n*** End Patch"}`, y.root, "bad-arguments"},
+		{"a path in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"old_string":"a","new_string":"b","file_path":"/etc/passwd"}]}`, y.root, "outside"},
+		{"a path deep in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"x":[{"Path":"../other/b.txt"}]}]}`, y.root, "other-worktree"},
+		{"a path twice in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"path":"main.go","path":"/etc/passwd"}]}`, y.root, "bad-arguments"},
+		{"a path in an edit that is no string", "MultiEdit", `{"file_path":"main.go","edits":[{"notebook_path":["/etc/passwd"]}]}`, y.root, "bad-arguments"},
+		{"edits in one another", "MultiEdit", `{"file_path":"main.go","edits":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, y.root, "bad-arguments"},
+		{"half a character in content", "Write", `{"file_path":"main.go","content":"\ud800"}`, y.root, "bad-arguments"},
+		{"the other half", "Read", `{"file_path":"a\udc00"}`, y.root, "bad-arguments"},
+		{"halves in the wrong order", "Read", `{"file_path":"a\udc00\ud83d"}`, y.root, "bad-arguments"},
+		{"bytes that are no text", "Read", "{\"file_path\":\"a\xff\"}", y.root, "bad-arguments"},
 		{"copilot elsewhere", "edit", `{"path":"/etc/passwd","old_str":"a","new_str":"b"}`, y.root, "outside"},
 	} {
 		if v := y.place().Decide(Request{x.tool, x.args, x.dir}); v.Decision != Ask || v.Rule != x.rule {
@@ -405,6 +414,8 @@ func TestErrorsAsk(t *testing.T) {
 		{"Grep", `{"pattern":"a..b","output_mode":"content","-n":true}`},
 		{"apply_patch", `{"command":"*** Begin Patch\n*** Update File: main.go\n@@\n-a\n+*** Add File: /x\n*** End Patch"}`},
 		{"edit", `{"path":"main.go","old_str":"a","new_str":"b"}`},
+		{"MultiEdit", `{"file_path":"main.go","edits":[{"old_string":"a","new_string":"b"},{"path":"src/a.txt"}]}`},
+		{"Write", `{"file_path":"main.go","content":"{\"path\":\"/etc/passwd\"} \ud83d\ude00 \\ud800"}`},
 	} {
 		if v := y.place().Decide(Request{x.tool, x.args, y.root}); v.Decision != Allow {
 			t.Errorf("%s %s: %+v", x.tool, x.args, v)
@@ -501,6 +512,14 @@ func TestHooks(t *testing.T) {
 		{"claude", strings.Replace(claude, `"Bash"`, `"Ba\u001bsh"`, 1), ""},
 		{"claude", strings.Replace(claude, `{"command":"ls"}`, `"ls"`, 1), ""},
 		{"claude", strings.Replace(claude, `"cwd"`, `"tool_name":"Read","cwd"`, 1), ""},
+		{"claude", strings.Replace(claude, `"cwd"`, `"Tool_Name":"Read","cwd"`, 1), ""},
+		{"claude", strings.Replace(claude, `"cwd"`, `"CWD":"/","cwd"`, 1), ""},
+		{"claude", strings.Replace(claude, `"cwd"`, `"tool_ınput":{},"Tool_Input":{},"cwd"`, 1), ""},
+		{"copilot", `{"cwd":"/w","toolName":"bash","toolArgs":"{\"command\":\"ls\"}","toolargs":"{}"}`, ""},
+		{"copilot", `{"cwd":"/w","toolName":"bash","toolArgs":"{\"command\":\"\\ud800\"}"}`, ""},
+		{"claude", strings.Replace(claude, `"ls"`, `"\ud800"`, 1), ""},
+		{"claude", strings.Replace(claude, `"/w"`, `"/w\udc00"`, 1), ""},
+		{"claude", strings.Replace(claude, `"/w"`, "\"/w\xff\"", 1), ""},
 		{"claude", claude[:40], ""},
 		{"claude", "", ""},
 		{"claude", "null", ""},

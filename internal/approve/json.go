@@ -6,26 +6,37 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 )
 
-// object decodes a JSON object. It refuses names that occur twice, because
-// decoders differ in which of the two counts, and anything after the object.
+// object decodes a JSON object. It refuses names that occur twice, in another case too,
+// because decoders differ in which of the two counts; what is not text, because they
+// differ in what they make of it; and anything after the object.
 func object(raw []byte) (map[string]json.RawMessage, error) {
+	if !isText(raw) {
+		return nil, errors.New("it has characters that are no text")
+	}
 	d := json.NewDecoder(bytes.NewReader(raw))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
 		return nil, errors.New("not a JSON object")
 	}
-	values := map[string]json.RawMessage{}
+	values, folded := map[string]json.RawMessage{}, map[string]bool{}
 	for d.More() {
 		t, err := d.Token()
 		if err != nil {
 			return nil, errors.New("not a JSON object")
 		}
 		name, _ := t.(string)
-		if _, twice := values[name]; twice {
-			return nil, fmt.Errorf("%q occurs twice", name)
+		if folded[fold(name)] {
+			return nil, fmt.Errorf("%.80q occurs twice", name)
 		}
+		folded[fold(name)] = true
 		var value json.RawMessage
 		if err := d.Decode(&value); err != nil {
 			return nil, errors.New("not a JSON object")
@@ -39,6 +50,87 @@ func object(raw []byte) (map[string]json.RawMessage, error) {
 		return nil, errors.New("more follows the JSON object")
 	}
 	return values, nil
+}
+
+// fold returns a name in a form that is the same for all of its cases.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
+}
+
+// isText reports whether JSON is UTF-8, and spells out no half of a character.
+func isText(raw []byte) bool {
+	if !utf8.Valid(raw) {
+		return false
+	}
+	unit := func(at int) rune { // the one that \uXXXX at this place spells out
+		if at+6 > len(raw) || raw[at] != '\\' || raw[at+1] != 'u' {
+			return -1
+		}
+		n, err := strconv.ParseUint(string(raw[at+2:at+6]), 16, 16)
+		if err != nil {
+			return -1
+		}
+		return rune(n)
+	}
+	for i := 0; i < len(raw); i++ {
+		if raw[i] != '\\' {
+			continue
+		}
+		if r := unit(i); utf16.IsSurrogate(r) {
+			if utf16.DecodeRune(r, unit(i+6)) == unicode.ReplacementChar {
+				return false
+			}
+			i += 6
+		}
+		i++
+	}
+	return true
+}
+
+// maxDepth bounds the objects and lists in one another in which paths are looked for.
+const maxDepth = 32
+
+// places returns the values of the names for paths that stand anywhere in raw, which is
+// itself in depth others.
+func places(raw json.RawMessage, depth int) (paths []string, err error) {
+	if depth > maxDepth {
+		return nil, fmt.Errorf("more than %d objects or lists are in one another", maxDepth)
+	}
+	switch trimmed := bytes.TrimSpace(raw); {
+	case bytes.HasPrefix(trimmed, []byte("[")):
+		var list []json.RawMessage
+		if err := json.Unmarshal(raw, &list); err != nil {
+			return nil, err
+		}
+		for _, item := range list {
+			more, err := places(item, depth+1)
+			if paths = append(paths, more...); err != nil {
+				return nil, err
+			}
+		}
+	case bytes.HasPrefix(trimmed, []byte("{")):
+		values, err := object(raw)
+		if err != nil {
+			return nil, err
+		}
+		for _, name := range slices.Sorted(maps.Keys(values)) {
+			more, err := places(values[name], depth+1)
+			if slices.Contains([]string{"file_path", "notebook_path", "path"}, strings.ToLower(name)) {
+				more = append(more, "")
+				err = json.Unmarshal(values[name], &more[len(more)-1])
+			}
+			if paths = append(paths, more...); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return paths, nil
 }
 
 // arguments are a tool's. They note which of them were read.
