@@ -393,6 +393,7 @@ func TestErrorsAsk(t *testing.T) {
 		{"a patch with a tab before a header", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n\t*** Delete File: /etc/motd\n*** End Patch"}`, y.root, "outside"},
 		{"a patch with half a header", "apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n ***Add File: b\n*** End Patch"}`, y.root, "bad-arguments"},
 		{"an empty patch", "apply_patch", `{"command":"*** Begin Patch\n*** End Patch"}`, y.root, "bad-arguments"},
+		{"a wildcard for a link", "Glob", `{"pattern":"*/*.go"}`, y.root, "other-worktree"},
 		{"a path in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"old_string":"a","new_string":"b","file_path":"/etc/passwd"}]}`, y.root, "outside"},
 		{"a path deep in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"x":[{"Path":"../other/b.txt"}]}]}`, y.root, "other-worktree"},
 		{"a path twice in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"path":"main.go","path":"/etc/passwd"}]}`, y.root, "bad-arguments"},
@@ -410,7 +411,7 @@ func TestErrorsAsk(t *testing.T) {
 	}
 	for _, x := range []struct{ tool, args string }{
 		{"Glob", `{"pattern":"**/*.{ts,tsx}"}`}, {"Glob", `{"pattern":"in/*.txt"}`}, {"Glob", `{"path":"src","pattern":"{a,b}.txt"}`}, {"Glob", `{"pattern":".github/*.yml"}`},
-		{"Glob", `{"pattern":"*/*.go"}`}, {"Glob", `{"pattern":"new/**"}`}, {"Grep", `{"pattern":"x","glob":"*.{go,mod}"}`}, {"Grep", `{"pattern":"x","glob":"!vendor/**"}`},
+		{"Glob", `{"pattern":"new/**"}`}, {"Glob", `{"pattern":"**/*.go"}`}, {"Glob", `{"pattern":"src/*.go"}`}, {"Grep", `{"pattern":"x","glob":"*.{go,mod}"}`}, {"Grep", `{"pattern":"x","glob":"!vendor/**"}`},
 		{"Grep", `{"pattern":"a..b","output_mode":"content","-n":true}`},
 		{"apply_patch", `{"command":"*** Begin Patch\n*** Update File: main.go\n@@\n-a\n+*** Add File: /x\n*** End Patch"}`},
 		{"edit", `{"path":"main.go","old_str":"a","new_str":"b"}`},

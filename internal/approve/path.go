@@ -5,8 +5,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -25,6 +27,8 @@ func (p Place) file(dir, path string, write bool) Verdict {
 		return ask("bad-path", "the path is empty, or is not text")
 	case strings.HasPrefix(path, "~"):
 		return ask("home", "%s is in a home directory", path)
+	case expands(path):
+		return ask("bad-path", "%s may be another path to the tool", path)
 	}
 	path = join(dir, path)
 	v := p.place(path, write)
@@ -32,6 +36,16 @@ func (p Place) file(dir, path string, write bool) Verdict {
 		v = worse(v, p.place(clean, write))
 	}
 	return v
+}
+
+// scheme is the beginning of an address, such as file:/.
+var scheme = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9+.-]*:/`) })
+
+// expands reports whether a tool may take text for another path than it says: by
+// leaving out white space at its ends, as an address, or by a variable.
+func expands(text string) bool {
+	blank := func(r rune) bool { return unicode.IsSpace(r) || r == '\ufeff' }
+	return strings.TrimFunc(text, blank) != text || strings.HasPrefix(text, "$") || filepath.VolumeName(text) == "" && scheme().MatchString(text)
 }
 
 // join returns path, or path below dir if it is relative. It keeps "..".

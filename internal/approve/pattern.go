@@ -20,7 +20,7 @@ func searchTool(dirName, glob string, more ...string) tool {
 			at = "."
 		}
 		patterns, ok := unbraced(pattern)
-		if !ok || strings.Contains(pattern, `\`) || hides(strings.ReplaceAll(pattern, " ", "")) {
+		if !ok || slices.ContainsFunc(patterns, expands) || strings.Contains(pattern, `\`) || hides(strings.ReplaceAll(pattern, " ", "")) {
 			return ask("pattern", "where the pattern %s leads cannot be told", pattern)
 		}
 		verdict := p.file(dir, at, false)
@@ -33,7 +33,8 @@ func searchTool(dirName, glob string, more ...string) tool {
 
 // search decides on reading the files below the directory at that match a pattern
 // without braces. The names before its first wildcard are a path, which a tool
-// follows as any other: through links too. From there on tools follow no links.
+// follows as any other: through links too. A link that a later name matches is followed
+// as well, unless it is the last.
 func (p Place) search(dir, at, pattern string) Verdict {
 	if filepath.IsAbs(pattern) || path.IsAbs(pattern) || strings.Contains(pattern, "..") || strings.Contains(pattern, "~") {
 		return ask("pattern", "the pattern %s may lead outside", pattern)
@@ -49,8 +50,14 @@ func (p Place) search(dir, at, pattern string) Verdict {
 		if wild+i < len(names)-1 && takesGit(name) {
 			verdict = worse(verdict, ask("git-directory", "the pattern %s leads into git's own directory", pattern))
 		}
+		if matches(name, "..") && strings.Trim(name, "*") != "" && (wild+i < len(names)-1 || strings.ContainsAny(name, "[?")) {
+			verdict = worse(verdict, ask("pattern", "the pattern %s may lead outside", pattern))
+		}
 	}
-	return verdict
+	if verdict.Decision != Allow {
+		return verdict
+	}
+	return worse(verdict, p.linked(join(dir, top), names[wild:], wild == 0))
 }
 
 // takesGit reports whether a name of a pattern stands for .git, and not for any name.
