@@ -95,6 +95,10 @@ func (s site) head(ctx context.Context) (position, error) {
 	return position{branch, commit}, err
 }
 
+// unshared are settings of a private git directory: whatever the user's own say, git asks
+// for no set-group-ID there, which a sandbox refuses.
+const unshared = "[core]\n\tsharedRepository = umask\n"
+
 // fill writes a private git directory at dir, whose objects are those of the repository.
 func (s site) fill(ctx context.Context, dir, base string, all refs, head position) error {
 	common, own, err := s.CopySettings(ctx, keepSetting)
@@ -106,7 +110,7 @@ func (s site) fill(ctx context.Context, dir, base string, all refs, head positio
 		return err
 	}
 	files := map[string]string{
-		"config": common, "packed-refs": all.packed(), "HEAD": head.text(),
+		"config": common + unshared, "packed-refs": all.packed(), "HEAD": head.text(),
 		"objects/pack/": "", "hooks/": "", "refs/heads/": "", "refs/tags/": "", "logs/refs/heads/": "",
 	}
 	if s.entry != "." && main != "" {

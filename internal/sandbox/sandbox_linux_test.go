@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -158,6 +159,38 @@ func TestFilesInside(t *testing.T) {
 		}
 		if entries, err := os.ReadDir(at.secret); err != nil || len(entries) != 1 {
 			t.Errorf("the hidden directory now has %v: %v", entries, err)
+		}
+	})
+}
+
+// Ordinary modes, and what copies them, work as outside; set-user-ID and set-group-ID are
+// refused, and directories still get the latter from where they are made.
+func TestModesInside(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		at := newPlace(t)
+		shared := filepath.Join(at.workspace, "shared")
+		if err := errors.Join(os.Mkdir(shared, 0o700), os.Chmod(shared, 0o700|fs.ModeSetgid)); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range []struct {
+			script string
+			works  bool
+		}{
+			{"echo x >a && chmod 755 a && test $(stat -c %a a) = 755 && chmod u-x a && chmod 1700 a", true},
+			{"umask 0; mkdir -m 1777 sticky && test $(stat -c %a sticky) = 1777", true},
+			{"mkdir -p t/u && echo x >t/u/f && chmod 755 t/u/f && tar -cpf t.tar t && rm -r t && tar -xpf t.tar && test $(stat -c %a t/u/f) = 755", true},
+			{"cp -p t/u/f copy && cp -a t tree && install -m 750 t/u/f installed && install -d made/deep && test $(stat -c %a copy installed | tr '\n' ,) = 755,750,", true},
+			{"mkfifo pipe && mktemp -p . && mkdir -p shared/a/b && test -g shared/a/b && echo x >shared/a/b/f && chmod 755 shared/a/b/f", true},
+			{"echo x >b; chmod 4755 b", false},
+			{"chmod u+s b", false},
+			{"chmod 2755 b", false},
+			{"install -m 4755 b c && test -u c", false},
+			{"test -u b || test -g b || test -u c", false},
+		} {
+			out, code := shell(t, at.policy(m), c.script)
+			if (code == 0) != c.works {
+				t.Errorf("%s: exit status %d, and want success to be %t\n%s", c.script, code, c.works, out)
+			}
 		}
 	})
 }

@@ -14,10 +14,12 @@ import (
 // The filter lets every system call pass but those that reach out of a sandbox: they
 // type into the terminal, make user namespaces (in which a program has capabilities
 // again, and with them much of the kernel to attack), mount, load code into the
-// kernel, read keys of the user, or speak to what namespaces do not separate.
+// kernel, read keys of the user, speak to what namespaces do not separate, or give a file
+// the rights of its owner or group (set-user-ID, set-group-ID), which whoever runs it
+// outside would get.
 //
-// A filter sees numbers, not what pointers lead to. So clone3, whose flags are
-// behind a pointer, does not exist inside: the C library then uses clone.
+// A filter sees numbers, not what pointers lead to. So clone3 and openat2, whose flags and
+// mode are behind a pointer, do not exist inside: programs then use clone and openat.
 
 // refusal is a system call that does not pass.
 type refusal struct {
@@ -26,7 +28,7 @@ type refusal struct {
 }
 
 var refused = []refusal{
-	{unix.SYS_CLONE3, unix.ENOSYS},
+	{unix.SYS_CLONE3, unix.ENOSYS}, {unix.SYS_OPENAT2, unix.ENOSYS},
 	{unix.SYS_SETNS, unix.EPERM},
 	{unix.SYS_MOUNT, unix.EPERM}, {unix.SYS_UMOUNT2, unix.EPERM}, {unix.SYS_PIVOT_ROOT, unix.EPERM}, {unix.SYS_CHROOT, unix.EPERM},
 	{unix.SYS_OPEN_TREE, unix.EPERM}, {unix.SYS_OPEN_TREE_ATTR, unix.EPERM}, {unix.SYS_MOVE_MOUNT, unix.EPERM}, {unix.SYS_FSOPEN, unix.EPERM}, {unix.SYS_FSCONFIG, unix.EPERM},
@@ -40,6 +42,39 @@ var refused = []refusal{
 	{unix.SYS_IO_URING_SETUP, unix.ENOSYS}, {unix.SYS_IO_URING_ENTER, unix.ENOSYS}, {unix.SYS_IO_URING_REGISTER, unix.ENOSYS},
 	{unix.SYS_OPEN_BY_HANDLE_AT, unix.EPERM}, {unix.SYS_FANOTIFY_INIT, unix.EPERM}, {unix.SYS_LOOKUP_DCOOKIE, unix.EPERM},
 	{unix.SYS_ADD_KEY, unix.EPERM}, {unix.SYS_REQUEST_KEY, unix.EPERM}, {unix.SYS_KEYCTL, unix.EPERM},
+}
+
+// modeCall is a system call that gives a file a mode.
+type modeCall struct {
+	call uint32
+	mode int // which argument the mode is
+	// flags is the argument with the flags of a call that opens, 0 of any other. Only if
+	// these make a file does the mode count.
+	flags int
+}
+
+// modeCalls are those of every architecture. mkdirat is not among them: the kernel takes
+// no set-user-ID and no set-group-ID from its mode.
+var modeCalls = []modeCall{
+	{unix.SYS_FCHMOD, 1, 0}, {unix.SYS_FCHMODAT, 2, 0}, {unix.SYS_FCHMODAT2, 2, 0}, {unix.SYS_MKNODAT, 2, 0}, {unix.SYS_OPENAT, 3, 2},
+}
+
+// modeCallsOfX86 are those that only x86-64 has: open, creat, chmod and mknod.
+var modeCallsOfX86 = []modeCall{{2, 2, 1}, {85, 1, 0}, {90, 1, 0}, {133, 1, 0}}
+
+const (
+	setID = unix.S_ISUID | unix.S_ISGID
+	// makes are the flags with which a call that opens makes a file.
+	makes = unix.O_CREAT | unix.O_TMPFILE&^unix.O_DIRECTORY
+)
+
+// steps returns the steps that refuse a mode with set-user-ID or set-group-ID.
+func (c modeCall) steps() []unix.SockFilter {
+	check := []unix.SockFilter{load(offArgs + 8*uint32(c.mode)), ifNot(unix.BPF_JSET, setID, 1), deny(unix.EPERM)}
+	if c.flags != 0 {
+		check = append([]unix.SockFilter{load(offArgs + 8*uint32(c.flags)), ifNot(unix.BPF_JSET, makes, len(check))}, check...)
+	}
+	return append(check, allow())
 }
 
 // families are the kinds of sockets that there are inside. Others, such as those to
@@ -103,6 +138,14 @@ func filterFor(arch, foreign uint32, families []uint32) []unix.SockFilter {
 	}
 	for _, number := range []uint32{unix.SYS_CLONE, unix.SYS_UNSHARE} {
 		call(number, load(offArgs), ifNot(unix.BPF_JSET, unix.CLONE_NEWUSER, 1), deny(unix.EPERM), allow())
+	}
+	for _, c := range modeCalls {
+		call(c.call, c.steps()...)
+	}
+	if arch == unix.AUDIT_ARCH_X86_64 {
+		for _, c := range modeCallsOfX86 {
+			call(c.call, c.steps()...)
+		}
 	}
 	// The kernel reads 32 bits of the command.
 	call(unix.SYS_IOCTL, load(offArgs+8), ifNot(unix.BPF_JEQ, unix.TIOCSTI, 1), deny(unix.EPERM),

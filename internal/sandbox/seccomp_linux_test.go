@@ -72,6 +72,21 @@ func TestFilter(t *testing.T) {
 			{"keyctl", unix.SYS_KEYCTL, nil, denied(unix.EPERM)},
 			{"mount", unix.SYS_MOUNT, nil, denied(unix.EPERM)},
 			{"io_uring", unix.SYS_IO_URING_SETUP, nil, denied(unix.ENOSYS)},
+			{"chmod by a descriptor", unix.SYS_FCHMOD, []uint64{3, 0o1777}, unix.SECCOMP_RET_ALLOW},
+			{"set-user-ID by a descriptor", unix.SYS_FCHMOD, []uint64{3, 0o4755}, denied(unix.EPERM)},
+			{"set-group-ID by a descriptor", unix.SYS_FCHMOD, []uint64{3, 0o2755}, denied(unix.EPERM)},
+			{"the same with high bits", unix.SYS_FCHMOD, []uint64{3, 1<<32 | 0o2755}, denied(unix.EPERM)},
+			{"chmod by a name", unix.SYS_FCHMODAT, []uint64{3, 0o4000, 0o755}, unix.SECCOMP_RET_ALLOW},
+			{"set-user-ID by a name", unix.SYS_FCHMODAT, []uint64{3, 0, 0o4755}, denied(unix.EPERM)},
+			{"set-user-ID by fchmodat2", unix.SYS_FCHMODAT2, []uint64{3, 0, 0o4755}, denied(unix.EPERM)},
+			{"a named pipe", unix.SYS_MKNODAT, []uint64{3, 0, unix.S_IFIFO | 0o600}, unix.SECCOMP_RET_ALLOW},
+			{"mknodat with set-user-ID", unix.SYS_MKNODAT, []uint64{3, 0, unix.S_IFREG | 0o4755}, denied(unix.EPERM)},
+			{"open, whose mode does not count", unix.SYS_OPENAT, []uint64{3, 0, unix.O_RDWR | unix.O_DIRECTORY, 0o6755}, unix.SECCOMP_RET_ALLOW},
+			{"a file", unix.SYS_OPENAT, []uint64{3, 0, unix.O_RDWR | unix.O_CREAT, 0o755}, unix.SECCOMP_RET_ALLOW},
+			{"a file with set-user-ID", unix.SYS_OPENAT, []uint64{3, 0, unix.O_RDWR | unix.O_CREAT, 0o4755}, denied(unix.EPERM)},
+			{"a file with set-group-ID", unix.SYS_OPENAT, []uint64{3, 0, unix.O_CREAT, 0o2755}, denied(unix.EPERM)},
+			{"a file without a name with set-user-ID", unix.SYS_OPENAT, []uint64{3, 0, unix.O_RDWR | unix.O_TMPFILE, 0o4755}, denied(unix.EPERM)},
+			{"openat2", unix.SYS_OPENAT2, nil, denied(unix.ENOSYS)},
 			{"a Unix socket", unix.SYS_SOCKET, []uint64{unix.AF_UNIX}, unix.SECCOMP_RET_ALLOW},
 			{"an IPv6 socket", unix.SYS_SOCKET, []uint64{unix.AF_INET6}, unix.SECCOMP_RET_ALLOW},
 			{"a socket to the virtual machine's host", unix.SYS_SOCKET, []uint64{unix.AF_VSOCK}, denied(unix.EAFNOSUPPORT)},
@@ -89,6 +104,41 @@ func TestFilter(t *testing.T) {
 				t.Errorf("%#x, another way to call: %#x", arch, got)
 			}
 		}
+	}
+}
+
+// Calls with a mode that x86-64 alone has. Their numbers are others elsewhere.
+func TestFilterOfX86(t *testing.T) {
+	const open, creat, chmod, mknod = 2, 85, 90, 133
+	x86 := filterFor(unix.AUDIT_ARCH_X86_64, 0x40000000, families)
+	arm := filterFor(unix.AUDIT_ARCH_AARCH64, 0, families)
+	for _, c := range []struct {
+		name string
+		call uint32
+		args []uint64
+		deny bool
+	}{
+		{"open", open, []uint64{0, unix.O_RDONLY, 0o4755}, false},
+		{"open of a new file", open, []uint64{0, unix.O_CREAT, 0o755}, false},
+		{"open with set-user-ID", open, []uint64{0, unix.O_CREAT, 0o4755}, true},
+		{"creat", creat, []uint64{0, 0o644}, false},
+		{"creat with set-user-ID", creat, []uint64{0, 0o4755}, true},
+		{"chmod", chmod, []uint64{0, 0o644}, false},
+		{"chmod with set-user-ID", chmod, []uint64{0, 0o4755}, true},
+		{"chmod with set-group-ID", chmod, []uint64{0, 0o2755}, true},
+		{"mknod", mknod, []uint64{0, unix.S_IFREG | 0o644}, false},
+		{"mknod with set-group-ID", mknod, []uint64{0, unix.S_IFREG | 0o2755}, true},
+	} {
+		want := uint32(unix.SECCOMP_RET_ALLOW)
+		if c.deny {
+			want = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
+		}
+		if got := judge(t, x86, unix.AUDIT_ARCH_X86_64, c.call, c.args...); got != want {
+			t.Errorf("%s: %#x, want %#x", c.name, got, want)
+		}
+	}
+	if got := judge(t, arm, unix.AUDIT_ARCH_AARCH64, creat, 0, 0o4755); got != unix.SECCOMP_RET_ALLOW {
+		t.Errorf("the number of creat on another architecture: %#x", got)
 	}
 }
 

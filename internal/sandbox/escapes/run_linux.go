@@ -46,7 +46,7 @@ var errAbsent = errors.New("this system has none")
 
 // all lists all attempts.
 func all() []attempt {
-	return slices.Concat(files(), hidden(), plants(), processes(), kernel(), channels())
+	return slices.Concat(files(), rights(), hidden(), plants(), processes(), kernel(), channels())
 }
 
 // Try makes all attempts in a sandbox, and returns what became of each. It makes
