@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/dirid"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/private"
@@ -49,7 +50,7 @@ func (q *Quarantine) withoutRepository() (Access, error) {
 		return Access{}, err
 	}
 	dir := plaintext.Quoted(q.dotGit())
-	if made, err := private.ReadFile(q.path(openName)); err == nil && len(made) > 0 && string(made) == whichDirectory(q.dotGit()) {
+	if made, err := private.ReadFile(q.path(openName)); err == nil && len(made) > 0 && string(made) == dirid.Of(q.dotGit()) {
 		return Access{Notes: []string{dir + " was made in the sandbox: git of yours that runs there runs what its settings name"}}, nil
 	}
 	return Access{ReadOnly: []string{q.dotGit()}, Notes: []string{
@@ -66,7 +67,7 @@ func (q *Quarantine) NoteMade() error {
 	if err != nil {
 		return nil // no session could make one
 	}
-	made := whichDirectory(q.dotGit())
+	made := dirid.Of(q.dotGit())
 	if made == "" || string(before) == made {
 		return nil
 	}
