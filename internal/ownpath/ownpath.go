@@ -3,6 +3,7 @@ package ownpath
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,10 +14,13 @@ import (
 
 const variable = "PATH"
 
+var ofGit = []string{"GIT_EXEC_PATH", "GIT_SSH"} // variables that name programs of git
+
 // Open is a directory that sandboxed programs can write to, without links in its path.
 type Open struct {
-	Dir string
-	Who string // who can, such as "session w/agent"
+	Dir   string
+	Who   string // who can, such as "session w/agent"
+	Which string // the directory's identity (dirid.Of), wherever it is now; "" if unknown
 }
 
 // Left is an entry of PATH that this process does without.
@@ -68,7 +72,7 @@ func Clean(open []Open) (more []Left, err error) {
 
 // cleanGit unsets variables that name programs of git in open directories.
 func cleanGit(open []Open) (err error) {
-	for _, name := range []string{"GIT_EXEC_PATH", "GIT_SSH"} {
+	for _, name := range ofGit {
 		if value := os.Getenv(name); filepath.IsAbs(value) && by(value, open) != "" {
 			err = errors.Join(err, os.Unsetenv(name))
 		}
@@ -96,6 +100,32 @@ func Environ() []string {
 	return append(all, variable+"="+before)
 }
 
+// Identities returns those of all directories that PATH, as this process was given it,
+// leads through, with all that Clean looks at.
+func Identities() map[string]bool {
+	mu.Lock()
+	defer mu.Unlock()
+	paths := filepath.SplitList(os.Getenv(variable))
+	if before != "" && os.Getenv(variable) == set {
+		paths = filepath.SplitList(before)
+	}
+	for _, dir := range slices.Clone(paths) {
+		for _, name := range links(dir) {
+			paths = append(paths, filepath.Join(dir, name))
+		}
+	}
+	for _, name := range ofGit {
+		paths = append(paths, os.Getenv(name))
+	}
+	all := map[string]bool{}
+	for _, path := range paths {
+		if filepath.IsAbs(path) {
+			maps.Copy(all, To(path).which)
+		}
+	}
+	return all
+}
+
 // Explain adds to an error that a program was not found what Clean left out. It returns
 // any other unchanged.
 func Explain(err error) error {
@@ -121,16 +151,23 @@ func unsafe(dir string, open []Open) string {
 	if len(open) == 0 {
 		return ""
 	}
-	entries, _ := os.ReadDir(dir) // nothing is found in one that cannot be read
-	for _, entry := range entries {
-		if entry.Type()&os.ModeSymlink == 0 || !looked(entry.Name()) {
-			continue
-		}
-		if who := by(filepath.Join(dir, entry.Name()), open); who != "" {
-			return fmt.Sprintf("%s there is a link to where the sandbox of %s can write", entry.Name(), who)
+	for _, name := range links(dir) {
+		if who := by(filepath.Join(dir, name), open); who != "" {
+			return fmt.Sprintf("%s there is a link to where the sandbox of %s can write", name, who)
 		}
 	}
 	return ""
+}
+
+// links returns the links in dir by which git or the server may find a program.
+func links(dir string) (names []string) {
+	entries, _ := os.ReadDir(dir) // nothing is found in one that cannot be read
+	for _, entry := range entries {
+		if entry.Type()&os.ModeSymlink != 0 && looked(entry.Name()) {
+			names = append(names, entry.Name())
+		}
+	}
+	return names
 }
 
 // looked reports whether git or the server may look for a program of that name.
@@ -148,57 +185,9 @@ func by(path string, open []Open) string {
 	if len(open) == 0 {
 		return ""
 	}
-	steps := trail(path)
-	for _, o := range open {
-		if slices.ContainsFunc(steps, func(step string) bool { return within(step, o.Dir) }) {
-			return o.Who
-		}
+	way := To(path)
+	if i := slices.IndexFunc(open, way.Through); i >= 0 {
+		return open[i].Who
 	}
 	return ""
-}
-
-// Reaches reports whether whoever can write to dir, and to all below, can change what the
-// absolute path leads to.
-func Reaches(path, dir string) bool { return by(path, []Open{{dir, "somebody"}}) != "" }
-
-func within(path, dir string) bool {
-	below, err := filepath.Rel(dir, path)
-	return err == nil && filepath.IsLocal(below)
-}
-
-const maxLinks = 40 // as the kernel has it
-
-// trail returns each directory in which the kernel looks a part of an absolute path up,
-// with links followed, and what is at its end. It ends early at what is not there.
-func trail(path string) (steps []string) {
-	root := filepath.VolumeName(path) + string(filepath.Separator)
-	split := func(path string) []string {
-		return strings.Split(path[len(filepath.VolumeName(path)):], string(filepath.Separator))
-	}
-	at, todo, links := root, split(path), 0
-	for len(todo) > 0 {
-		name := todo[0]
-		todo = todo[1:]
-		switch name {
-		case "", ".":
-			continue
-		case "..":
-			at = filepath.Dir(at)
-			continue
-		}
-		steps = append(steps, at)
-		next := filepath.Join(at, name)
-		target, err := os.Readlink(next)
-		if err != nil { // no link, or nothing
-			at = next
-			continue
-		}
-		if links++; links > maxLinks {
-			return steps
-		}
-		if todo = append(split(target), todo...); filepath.IsAbs(target) {
-			at = root
-		}
-	}
-	return append(steps, at)
 }

@@ -30,7 +30,7 @@ func TestClean(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	open := []Open{{at("work"), "session w/agent"}}
+	open := []Open{{Dir: at("work"), Who: "session w/agent"}}
 	for _, c := range []struct {
 		name, dir, why string // why is "" for a directory that stays
 		open           []Open
@@ -96,7 +96,7 @@ func TestCleanOfGit(t *testing.T) {
 	t.Setenv("PATH", work)
 	t.Setenv("GIT_EXEC_PATH", filepath.Join(work, "core"))
 	t.Setenv("GIT_SSH", filepath.Join(base, "ssh"))
-	if _, err := Clean([]Open{{work, "session w/agent"}}); err != nil {
+	if _, err := Clean([]Open{{Dir: work, Who: "session w/agent"}}); err != nil {
 		t.Fatal(err)
 	}
 	if _, set := os.LookupEnv("GIT_EXEC_PATH"); set {
