@@ -15,6 +15,7 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -257,3 +258,9 @@ func (s *App) Stop(ctx context.Context) {
 	s.watcher.Close()
 	s.keepStatusCache()
 }
+
+// systemBoot is the id of this boot of the machine, "" where there is none.
+var systemBoot = sync.OnceValue(func() string {
+	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it all counts as this boot
+	return strings.TrimSpace(string(id))
+})

@@ -11,12 +11,12 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/confine"
+	"middleman/internal/dirid"
 	"middleman/internal/ownpath"
 	"middleman/internal/plaintext"
 	"middleman/internal/quarantine"
@@ -351,12 +351,6 @@ func (s *App) policies(ctx context.Context, w workspace.Workspace) (list []sandb
 // directory that such a program could write to is recorded before the program is started,
 // and the record stays when the workspace is deleted.
 
-// systemBoot is the id of this boot of the machine, "" where there is none.
-var systemBoot = sync.OnceValue(func() string {
-	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it all counts as this boot
-	return strings.TrimSpace(string(id))
-})
-
 // private are our directories that sandboxed programs write to, each session to its own.
 func (s *App) private() []string {
 	return []string{canonical(s.Dirs.Sandbox("")), canonical(s.Dirs.Private("")), canonical(s.Dirs.Quarantine(""))}
@@ -377,6 +371,26 @@ func (s *App) writes(p sandbox.Policy) (dirs []string) {
 	})
 }
 
+// longStart is longer than what lies between the record of what a session can write to and
+// that of the session.
+const longStart = time.Hour
+
+// opens returns the directories that the program of a session may write to. Each has the
+// identities that were recorded for it since the session began: a later session in the
+// same directory renews the record. There is none from before identities were recorded.
+func opens(row store.Session, p sandbox.Policy, exposed []store.Exposed) (list []ownpath.Open) {
+	for _, dir := range slices.Concat(row.Sandbox.Writable, p.Writable, []string{row.Sandbox.Temp, p.Temp}) {
+		list = append(list, ownpath.Open{Dir: dir})
+		for _, e := range exposed {
+			since := e.Session == row.ID || e.At.After(row.CreatedAt.Add(-longStart))
+			if e.Path == dir && e.Method == string(row.Sandbox.Method) && since {
+				list = append(list, ownpath.Open{Dir: dir, Which: e.Which})
+			}
+		}
+	}
+	return list
+}
+
 // programs are the executables besides our own that this server runs, by absolute paths.
 func (s *App) programs() (paths []string) {
 	for _, name := range []string{"git", "tmux", "bwrap", s.Support().Bubblewrap} {
@@ -392,7 +406,7 @@ func (s *App) programs() (paths []string) {
 func (s *App) expose(ctx context.Context, id string, w workspace.Workspace, p sandbox.Policy) error {
 	var list []store.Exposed
 	for _, dir := range s.writes(p) {
-		list = append(list, store.Exposed{Path: dir, Method: string(p.Method), Boot: s.Boot, Session: id, Workspace: w.Name, At: time.Now()})
+		list = append(list, store.Exposed{Path: dir, Method: string(p.Method), Which: dirid.Of(dir), Boot: s.Boot, Session: id, Workspace: w.Name, At: time.Now()})
 	}
 	if err := s.Store.Expose(ctx, list); err != nil {
 		return err
@@ -411,8 +425,9 @@ func (s *App) CleanPath(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	used := ownpath.Identities() // a directory may have been moved
 	for _, e := range list {
-		if _, err := os.Lstat(e.Path); e.Boot == s.Boot || !errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Lstat(e.Path); e.Boot == s.Boot || !errors.Is(err, fs.ErrNotExist) || used[e.Which] {
 			continue
 		}
 		if err := s.Store.ForgetExposed(ctx, e); err != nil {
@@ -432,7 +447,7 @@ func (s *App) cleanPath(ctx context.Context) error {
 		open = append(open, ownpath.Open{Dir: dir, Who: "a session"})
 	}
 	for _, e := range list {
-		open = append(open, ownpath.Open{Dir: e.Path, Who: s.whose(ctx, e)})
+		open = append(open, ownpath.Open{Dir: e.Path, Which: e.Which, Who: s.whose(ctx, e)})
 	}
 	more, err := ownpath.Clean(open)
 	for _, l := range more {
@@ -468,8 +483,11 @@ func (s *App) unknownLeft(ctx context.Context, checkout string) error {
 	}
 	for _, w := range list {
 		root := canonical(w.Root)
-		if w.Root == "" || !s.hasQuarantine(w) || !sandbox.Within(checkout, root) ||
-			slices.ContainsFunc(known, func(e store.Exposed) bool { return e.Path == root }) {
+		if w.Root == "" || !s.hasQuarantine(w) || !sandbox.Within(checkout, root) {
+			continue
+		}
+		which := dirid.Of(root)
+		if slices.ContainsFunc(known, func(e store.Exposed) bool { return e.Path == root || which != "" && e.Which == which }) {
 			continue
 		}
 		return Refusef(api.CodeBusy, "%s would get the merged files, and what the sandboxed programs of workspace %s have left under Landlock cannot be found: it could replace directories there while git writes; merge with git, once nothing of it runs",

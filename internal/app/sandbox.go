@@ -199,7 +199,7 @@ func (s *App) confine(ctx context.Context, id string, w workspace.Workspace, b b
 			git = git.Unwritable()
 		}
 	}
-	open, err := s.openTo(ctx, func(open string) bool { return ownpath.Reaches(s.Executable, open) })
+	open, err := s.openTo(ctx, ownpath.To(s.Executable).Through)
 	if err != nil {
 		return confine.Confined{}, err
 	}
@@ -376,7 +376,7 @@ func (s *App) exposedBy(ctx context.Context, dir string) (string, error) {
 			return fmt.Sprintf("programs in the sandbox of workspace %s can replace directories there", s.label(ctx, w)), nil
 		}
 	}
-	open, err := s.openTo(ctx, func(open string) bool { return sandbox.Within(dir, open) })
+	open, err := s.openTo(ctx, ownpath.To(dir).Through)
 	if err != nil || open == nil {
 		return "", err
 	}
@@ -393,8 +393,12 @@ type opened struct {
 // directory that matches, nil for none. What a program has left under Landlock cannot be
 // found, so a session that has ended since the machine was started counts too, whether it
 // is recorded or not.
-func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*opened, error) {
+func (s *App) openTo(ctx context.Context, match func(o ownpath.Open) bool) (*opened, error) {
 	rows, _, err := s.Store.Sessions(ctx, "", store.Page{Limit: -1})
+	if err != nil {
+		return nil, err
+	}
+	list, err := s.Store.Exposed(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -402,12 +406,11 @@ func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*opened,
 		if row.Sandbox == nil {
 			continue
 		}
-		open := append(slices.Clone(row.Sandbox.Writable), row.Sandbox.Temp)
 		policy, err := s.maker().Read(row.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
-		if !slices.ContainsFunc(append(append(open, policy.Writable...), policy.Temp), match) {
+		if !slices.ContainsFunc(opens(row, policy, list), match) {
 			continue
 		}
 		target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
@@ -421,13 +424,12 @@ func (s *App) openTo(ctx context.Context, match func(dir string) bool) (*opened,
 			return &opened{"session " + target, fmt.Sprintf("what it has left still runs: stop that first (`middleman stop %s`)", target)}, nil
 		}
 	}
-	list, err := s.Store.Exposed(ctx)
 	for _, e := range list {
-		if e.Method == string(sandbox.Landlock) && e.Boot == s.Boot && match(e.Path) {
+		if e.Method == string(sandbox.Landlock) && e.Boot == s.Boot && match(ownpath.Open{Dir: e.Path, Which: e.Which}) {
 			return &opened{s.whose(ctx, e), "what it has left under Landlock cannot be found: merge with git, once nothing of it runs, or after a restart of this machine"}, nil
 		}
 	}
-	return nil, err
+	return nil, nil
 }
 
 // keepStill keeps sandboxed sessions from being started in a checkout, in which a merge is
@@ -443,7 +445,8 @@ func (s *App) keepStill(ctx context.Context, id, checkout string) (leave func(),
 	err = s.unknownLeft(ctx, checkout)
 	var open *opened
 	if err == nil {
-		open, err = s.openTo(ctx, func(open string) bool { return sandbox.Within(checkout, open) || sandbox.Within(open, checkout) })
+		way := ownpath.To(checkout)
+		open, err = s.openTo(ctx, func(o ownpath.Open) bool { return way.Through(o) || way.Around(o) })
 	}
 	if err == nil && open != nil {
 		err = Refusef(api.CodeBusy, "%s would get the merged files, and the program in the sandbox of %s can replace directories there while git writes: %s", checkout, open.who, open.do)

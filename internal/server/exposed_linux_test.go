@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"middleman/internal/api"
+	"middleman/internal/dirid"
 	"middleman/internal/sandbox"
 	"middleman/internal/server"
 	"middleman/workspace"
@@ -195,4 +196,72 @@ func TestMergeAfterLandlock(t *testing.T) {
 	if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{}); merged.Checkout != p.repository {
 		t.Errorf("after a restart of the machine: %+v", merged)
 	}
+}
+
+// A sandbox stays with the directory that it was made for: nothing is merged there when it
+// was moved, alone or with a directory above, while the program runs.
+func TestMergeIntoMoved(t *testing.T) {
+	eachMethod(t, func(t *testing.T, support func() sandbox.Support) {
+		p := newPlace(t)
+		home := filepath.Dir(p.repository)
+		if dirid.Of(home) == "" {
+			t.Skip("this file system records no birth times")
+		}
+		old, sub := filepath.Join(home, "dev"), filepath.Join(home, "dev", "sub")
+		git(t, p.repository, "worktree", "add", "-q", "-b", "dev", old)
+		if err := os.Mkdir(sub, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		r := p.serve(t, func(o *server.Options) { o.Support = support })
+		w := r.workspace("w", nil)
+		write(t, filepath.Join(w.Root, "new"), "new\n")
+		git(t, w.Root, "add", ".")
+		git(t, w.Root, "commit", "-qm", "more")
+		refused := func(checkout, by string) {
+			t.Helper()
+			a := r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{Into: "dev"})
+			if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, checkout+" would get the merged files, and the program in the sandbox of session "+by+" can replace") {
+				t.Errorf("%+v", problem)
+			}
+			if _, err := os.Lstat(filepath.Join(checkout, "new")); err == nil {
+				t.Errorf("files were written to %s", checkout)
+			}
+		}
+		start := func(in api.Workspace, name string) api.Session {
+			t.Helper()
+			s := get[api.Session](r, "POST", "/workspaces/"+in.ID+"/sessions", api.NewSession{Name: name, Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", "echo x >" + name + "; exec cat"}})
+			r.until("it runs", func() bool { _, err := os.Stat(filepath.Join(in.Root, name)); return err == nil })
+			return s
+		}
+		inside := r.inPlace("inside", sub)
+		s := start(inside, "agent")
+		moved := filepath.Join(home, "moved")
+		git(t, p.repository, "worktree", "move", old, moved)
+		refused(moved, "inside/agent")
+		r.call("DELETE", "/sessions/"+s.ID, nil)
+
+		here := r.inPlace("here", moved)
+		s = start(here, "agent")
+		again := filepath.Join(home, "again")
+		git(t, p.repository, "worktree", "move", moved, again)
+		refused(again, "here/agent")
+		// Another directory at that path, with a session, takes nothing from the record.
+		if err := os.Mkdir(moved, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		other := start(here, "other")
+		r.call("DELETE", "/sessions/"+other.ID, nil)
+		refused(again, "here/agent")
+		r.stop()
+		r = p.serve(t, func(o *server.Options) { o.Support = support })
+		refused(again, "here/agent")
+		r.call("DELETE", "/sessions/"+s.ID, nil)
+		if support().Bubblewrap == "" { // what it has left cannot be found
+			refused(again, "inside/agent")
+			return
+		}
+		if merged := get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{Into: "dev"}); merged.Checkout != again {
+			t.Errorf("%+v", merged)
+		}
+	})
 }

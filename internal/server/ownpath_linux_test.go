@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"middleman/internal/api"
+	"middleman/internal/dirid"
 	"middleman/internal/ownpath"
 	"middleman/internal/sandbox"
 	"middleman/internal/server"
@@ -86,6 +87,45 @@ printf '#!/bin/sh\necho $0 >>%s\nPATH=%s exec "${0##*/}" "$@"\n' >$file; chmod 7
 		look(r, "next")
 		if left := fmt.Sprint(ownpath.LeftOut()); !strings.Contains(left, fmt.Sprintf("%q: the sandbox of session %s of workspace here can write there", bin, s.ID)) {
 			t.Errorf("left out: %s", left)
+		}
+	})
+}
+
+// A directory of PATH is left out by whatever path the user gives it later, also after a
+// restart of the machine, when nothing is at the path that was recorded.
+func TestPlantedInMoved(t *testing.T) {
+	eachMethod(t, func(t *testing.T, support func() sandbox.Support) {
+		p := newPlace(t)
+		home := filepath.Dir(p.repository)
+		if dirid.Of(home) == "" {
+			t.Skip("this file system records no birth times")
+		}
+		project, ran := filepath.Join(home, "project"), filepath.Join(home, "ran")
+		if err := os.MkdirAll(filepath.Join(project, "bin"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		usual := os.Getenv("PATH")
+		r := p.serve(t, func(o *server.Options) { o.Support = support })
+		here := r.inPlace("here", project)
+		plant := fmt.Sprintf(`printf '#!/bin/sh\necho $0 >>%s\nPATH=%s exec git "$@"\n' >bin/git; chmod 755 bin/git; echo x >planted; exec cat`, ran, usual)
+		s := get[api.Session](r, "POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"sh", "-c", plant}})
+		r.until("it has planted", func() bool { _, err := os.Stat(filepath.Join(project, "planted")); return err == nil })
+		moved := filepath.Join(home, "moved")
+		if err := os.Rename(project, moved); err != nil {
+			t.Fatal(err)
+		}
+		bin := filepath.Join(moved, "bin")
+		for _, boot := range []string{"", "another"} {
+			r.stop()
+			t.Setenv("PATH", bin+":"+usual)
+			r = p.serve(t, func(o *server.Options) { o.Support, o.Boot = support, boot })
+			r.workspace("next"+boot, nil)
+			if text, err := os.ReadFile(ran); err == nil {
+				t.Fatalf("outside of the sandbox ran:\n%s", text)
+			}
+			if left := fmt.Sprint(ownpath.LeftOut()); !strings.Contains(left, fmt.Sprintf("%q: the sandbox of session here/%s can write there", bin, s.Name)) {
+				t.Errorf("left out: %s", left)
+			}
 		}
 	})
 }

@@ -11,23 +11,22 @@ import (
 type Exposed struct {
 	Path   string // without links
 	Method string // of the sandbox
+	Which  string // the identity of the directory then (dirid.Of), "" if unknown
 	Boot   string // of the machine, when the session began
 	// Session is the id of the last such session, and Workspace the name of its workspace
 	// then: both may be gone.
 	Session, Workspace string
-	At                 time.Time
+	At                 time.Time // never before that of an earlier such session
 }
 
-// Expose records directories. One record of a path and a method is kept, with the newest
-// boot.
+// Expose records directories. One record of a path, a method and an identity is kept, with
+// the newest boot.
 func (s *Store) Expose(ctx context.Context, list []Exposed) error {
 	return s.inTransaction(ctx, func(tx *sql.Tx) error {
 		for _, e := range list {
-			_, err := tx.ExecContext(ctx, `DELETE FROM exposed WHERE path = ? AND method = ?`, e.Path, e.Method)
-			if err == nil {
-				_, err = tx.ExecContext(ctx, `INSERT INTO exposed (path, method, boot, session, workspace, at) VALUES (?, ?, ?, ?, ?, ?)`,
-					e.Path, e.Method, e.Boot, e.Session, e.Workspace, e.At.UnixNano())
-			}
+			_, err := tx.ExecContext(ctx, `INSERT INTO exposed (path, method, which, boot, session, workspace, at) VALUES (?, ?, ?, ?, ?, ?, ?)
+				ON CONFLICT DO UPDATE SET boot = excluded.boot, session = excluded.session, workspace = excluded.workspace, at = max(at, excluded.at)`,
+				e.Path, e.Method, e.Which, e.Boot, e.Session, e.Workspace, e.At.UnixNano())
 			if err != nil {
 				return fmt.Errorf("record that sandboxed programs can write to %s: %w", e.Path, err)
 			}
@@ -38,7 +37,7 @@ func (s *Store) Expose(ctx context.Context, list []Exposed) error {
 
 // Exposed returns all such directories, ordered by path.
 func (s *Store) Exposed(ctx context.Context) ([]Exposed, error) {
-	list, err := collect(ctx, s.read, scanExposed, `SELECT path, method, boot, session, workspace, at FROM exposed ORDER BY path, method`)
+	list, err := collect(ctx, s.read, scanExposed, `SELECT path, method, which, boot, session, workspace, at FROM exposed ORDER BY path, method, which`)
 	if err != nil {
 		return nil, fmt.Errorf("list where sandboxed programs can write: %w", err)
 	}
@@ -47,14 +46,14 @@ func (s *Store) Exposed(ctx context.Context) ([]Exposed, error) {
 
 func scanExposed(row scanner) (e Exposed, err error) {
 	var at int64
-	err = row.Scan(&e.Path, &e.Method, &e.Boot, &e.Session, &e.Workspace, &at)
+	err = row.Scan(&e.Path, &e.Method, &e.Which, &e.Boot, &e.Session, &e.Workspace, &at)
 	e.At = fromNano(at)
 	return e, err
 }
 
 // ForgetExposed removes a record.
 func (s *Store) ForgetExposed(ctx context.Context, e Exposed) error {
-	if _, err := s.write.ExecContext(ctx, `DELETE FROM exposed WHERE path = ? AND method = ?`, e.Path, e.Method); err != nil {
+	if _, err := s.write.ExecContext(ctx, `DELETE FROM exposed WHERE path = ? AND method = ? AND which = ?`, e.Path, e.Method, e.Which); err != nil {
 		return fmt.Errorf("forget that sandboxed programs could write to %s: %w", e.Path, err)
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+	"time"
 )
 
 func TestExposed(t *testing.T) {
@@ -19,6 +20,20 @@ func TestExposed(t *testing.T) {
 	}
 	must(t, s.ForgetExposed(ctx, want[1]))
 	if got, err := s.Exposed(ctx); err != nil || !reflect.DeepEqual(got, []Exposed{want[0], want[2]}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	// Another directory at a path has a record of its own, and time does not go back.
+	other := record("/b", "landlock", "2", "s4")
+	other.Which, other.At = "8 1 5", t0.Add(time.Minute)
+	must(t, s.Expose(ctx, []Exposed{other}))
+	other.Session, other.At = "s5", t0
+	must(t, s.Expose(ctx, []Exposed{other}))
+	other.At = t0.Add(time.Minute)
+	if got, err := s.Exposed(ctx); err != nil || !reflect.DeepEqual(got, []Exposed{want[0], want[2], other}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+	must(t, s.ForgetExposed(ctx, want[2]))
+	if got, err := s.Exposed(ctx); err != nil || !reflect.DeepEqual(got, []Exposed{want[0], other}) {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
