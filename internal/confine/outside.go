@@ -110,7 +110,13 @@ func (b *builder) outside() error {
 		return fmt.Errorf("read which programs your git settings name: %w", err)
 	}
 	for _, n := range named {
-		all = append(all, reading{path: n.Path, reader: "git", setting: n.Setting, file: n.Word})
+		paths := []string{n.Path}
+		if n.Program != "" {
+			paths = b.found(n.Program)
+		}
+		for _, path := range paths {
+			all = append(all, reading{path: path, reader: "git", setting: n.Setting, file: n.Word})
+		}
 	}
 	left := maxRead
 	for _, r := range all {

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -151,6 +152,16 @@ func TestNamedByGit(t *testing.T) {
 			"template":  "[init]\n\ttemplateDir = ~/dots/sub/deep\n",
 			"fsmonitor": "[core]\n\tfsmonitor = ~/dots/sub/deep/file\n",
 			"helper":    "[credential]\n\thelper = \"!sh '$HOME/dots/sub/deep/file' --x\"\n",
+			"arguments": "[filter \"f\"]\n\tclean = " + "~/dots/sub/deep/file %f\n",
+			"quoted":    "[core]\n\teditor = \"\\\"$HOME/dots/sub/deep/file\\\" -w\"\n",
+			"after cd":  "[alias]\n\tl = !cd ~/dots/sub && ./deep/file\n",
+			"below cd":  "[alias]\n\tl = \"!cd ~/dots; sh sub/deep/file\"\n",
+			"upload":    "[remote \"o\"]\n\tuploadpack = ~/dots/sub/deep/file\n",
+			"receive":   "[remote \"o\"]\n\treceivepack = sh ~/dots/sub/deep/file\n",
+			"in PATH":   "[filter \"f\"]\n\tclean = file %f\n",
+			"its link":  "[filter \"f\"]\n\tclean = linked %f\n",
+			"a helper":  "[credential]\n\thelper = linked\n",
+			"gpg":       "[gpg]\n\tprogram = linked\n",
 			"indirect":  "[includeIf \"gitdir:/nowhere/\"]\n\tpath = other\n",
 		} {
 			t.Run(string(method)+"/"+name, func(t *testing.T) {
@@ -159,6 +170,13 @@ func TestNamedByGit(t *testing.T) {
 				write(t, filepath.Join(p.maker.Home, ".gitconfig"), settings, time.Now())
 				write(t, filepath.Join(p.maker.Home, "other"), "[core]\n\tpager = ~/dots/sub/deep/file\n", time.Now())
 				target := filepath.Join(p.session.Root, "sub/deep/file")
+				for _, program := range []string{"linked", "git-credential-linked"} {
+					link(t, target, filepath.Join(p.maker.Home, "bin", program))
+				}
+				t.Setenv("PATH", strings.Join([]string{filepath.Join(p.maker.Home, "bin"), filepath.Dir(target), os.Getenv("PATH")}, ":"))
+				if err := os.Chmod(target, 0o700); err != nil {
+					t.Fatal(err)
+				}
 				if name == "hooks" {
 					target = filepath.Join(p.session.Root, "sub/pre-commit")
 				}
@@ -215,6 +233,14 @@ func TestOutsideIsRefused(t *testing.T) {
 		"a certificate of the settings": {func(t *testing.T, p *place) {
 			write(t, p.maker.Dirs.File(), "[tls]\ncert = \""+p.session.Root+"/cert\"\nkey = \"/nowhere/key\"\n", time.Now())
 		}, "make it yourself"},
+		"a program after cd that is not there yet": {func(t *testing.T, p *place) {
+			write(t, filepath.Join(p.maker.Home, ".gitconfig"), "[alias]\n\tl = !cd ~/dots && ./none\n", time.Now())
+		}, "make it yourself"},
+		"a program in PATH that is not there yet": {func(t *testing.T, p *place) {
+			write(t, filepath.Join(p.maker.Home, ".gitconfig"), "[diff \"x\"]\n\ttextconv = linked -x\n", time.Now())
+			link(t, filepath.Join(p.session.Root, "venv/bin/linked"), filepath.Join(p.maker.Home, "bin/linked"))
+			t.Setenv("PATH", filepath.Join(p.maker.Home, "bin")+":"+os.Getenv("PATH"))
+		}, "make it yourself"},
 		"by a variable": {func(t *testing.T, p *place) {
 			t.Setenv("ZDOTDIR", filepath.Join(p.session.Root, "zsh"))
 		}, "make it yourself"},
@@ -227,6 +253,22 @@ func TestOutsideIsRefused(t *testing.T) {
 				t.Errorf("%v; read-only: %q", err, c.Policy.ReadOnly)
 			}
 		})
+	}
+}
+
+// A command with arguments names its program, and not a file of that whole name.
+func TestArgumentsOfPrograms(t *testing.T) {
+	needMethod(t, sandbox.Bubblewrap)
+	for _, setting := range []string{
+		"[core]\n\teditor = %s -w\n", "[core]\n\tsshCommand = %s -i x\n", "[filter \"f\"]\n\tclean = %s %%f\n",
+		"[merge \"z\"]\n\tdriver = %s %%O %%A\n", "[core]\n\tpager = \"sh -c '%s -R'\"\n",
+	} {
+		p := dotfiles(t, sandbox.Bubblewrap)
+		write(t, filepath.Join(p.maker.Home, ".gitconfig"), fmt.Sprintf(setting, filepath.Join(p.session.Root, "file")), time.Now())
+		c, out, refused := p.run(t, `echo evil >>"`+p.session.Root+`/file"; true`)
+		if raw, _ := os.ReadFile(filepath.Join(p.session.Root, "file")); refused != "" || strings.Contains(string(raw), "evil") || len(c.Policy.ReadOnly) != 1 {
+			t.Errorf("%s: refused with %q, read-only %q\n%s", setting, refused, c.Policy.ReadOnly, out)
+		}
 	}
 }
 

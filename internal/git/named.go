@@ -16,10 +16,12 @@ const (
 	maxIncluded = 32 // files of settings that conditions include
 )
 
-// Named is a path that settings of git name.
+// Named is a path, or a program in PATH, that settings of git name.
 type Named struct {
 	Setting string // with its section and last part in lower case
 	Path    string // clean and absolute; nothing need be there
+	// Program is what a command runs that is found in PATH. There is no Path then.
+	Program string
 	// Word says that it is a word of a command, and not the value of a setting that is
 	// a path.
 	Word bool
@@ -31,13 +33,13 @@ var pathValued = []string{"core.hookspath", "core.attributesfile", "core.exclude
 const includePath = "include.path"
 
 // harmlessSections have paths and addresses of repositories, which git of the user's does not
-// run because a setting names them.
+// run because a setting names them, with the exceptions of isHarmless.
 var harmlessSections = []string{"safe", "maintenance", "gui", "url", "remote", "submodule"}
 
-// NamedByUser returns the paths that the user's and the system's settings of git name: files
-// and directories of settings, and the words of commands that are absolute paths or begin
-// with the home directory. Files that are included count, whatever the condition. Without
-// git there are none.
+// NamedByUser returns what the user's and the system's settings of git name: files and
+// directories of settings, programs of commands, and their words that are absolute paths, begin
+// with the home directory, or are paths below the directory that `cd` was given before. Files
+// that are included count, whatever the condition. Without git there are none.
 func NamedByUser(ctx context.Context, home string) (all []Named, err error) {
 	named, read, err := namedIn(ctx, home)
 	for n := 0; err == nil && n < len(named); n++ {
@@ -88,19 +90,36 @@ func namedBySetting(key, value, file, home string) (all []Named) {
 		key = includePath
 	}
 	switch {
-	case slices.Contains(harmlessSections, section):
+	case isHarmless(section, key, value):
 		return nil
 	case key == includePath:
 		return []Named{{Setting: key, Path: IncludedPath(value, file, home)}}
+	case isCommand(key):
+		return namedByCommand(key, value, home)
 	}
-	words := strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" \t\n\"'`;&|()<>=!,", r) })
-	for _, word := range append(words, value) { // a path may have a blank in it
+	for _, word := range append(strings.FieldsFunc(value, separates), value) { // a path may have a blank in it
 		path := atHome(word, home)
 		if filepath.IsAbs(path) && !slices.ContainsFunc(all, func(n Named) bool { return n.Path == filepath.Clean(path) }) {
 			all = append(all, Named{Setting: key, Path: filepath.Clean(path), Word: !slices.Contains(pathValued, key)})
 		}
 	}
+	if slices.Contains(programParts, lastPart(key)) && !strings.ContainsAny(value, `/\`) && value != "" {
+		all = append(all, Named{Setting: key, Program: value, Word: true})
+	}
 	return all
+}
+
+// isHarmless reports whether nothing is run or read because of a setting.
+func isHarmless(section, key, value string) bool {
+	switch last := lastPart(key); {
+	case !slices.Contains(harmlessSections, section):
+		return false
+	case section == "remote":
+		return last != "uploadpack" && last != "receivepack"
+	case section == "submodule":
+		return last != "update" || !strings.HasPrefix(value, "!")
+	}
+	return true
 }
 
 // IncludedPath returns what a setting that includes another file means, in file.
