@@ -32,7 +32,9 @@ var readOutside = []struct {
 		".profile", ".bash_profile", ".bash_login", ".bash_logout", ".bashrc", ".bash_aliases",
 		".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout",
 		"$ZDOTDIR/.zshenv", "$ZDOTDIR/.zprofile", "$ZDOTDIR/.zshrc", "$ZDOTDIR/.zlogin", "$ZDOTDIR/.zlogout",
-		"$XDG_CONFIG_HOME/fish",
+		"$XDG_CONFIG_HOME/zsh", "$BASH_ENV", "$ENV", ".bash_completion", ".inputrc", ".kshrc", ".mkshrc", ".login", ".logout", ".cshrc", ".tcshrc",
+		"$XDG_CONFIG_HOME/fish", "$XDG_DATA_HOME/fish/vendor_conf.d", "$XDG_DATA_HOME/fish/vendor_functions.d", "$XDG_DATA_HOME/fish/vendor_completions.d",
+		"$XDG_CONFIG_HOME/nushell", "$XDG_CONFIG_HOME/elvish", ".elvish", ".xonshrc", "$XDG_CONFIG_HOME/xonsh",
 	}},
 	// The user's tmux; middleman's own has a file in the directory of settings.
 	{"tmux", []string{".tmux.conf", "$XDG_CONFIG_HOME/tmux"}},
@@ -42,6 +44,7 @@ var readOutside = []struct {
 	{"your login", []string{
 		".pam_environment", "$XDG_CONFIG_HOME/environment.d", "$XDG_CONFIG_HOME/systemd", "$XDG_DATA_HOME/systemd",
 		".xprofile", ".xinitrc", ".xsession", ".xsessionrc", "$XDG_CONFIG_HOME/autostart",
+		"$XDG_CONFIG_HOME/plasma-workspace/env",
 	}},
 }
 
@@ -61,12 +64,12 @@ func (b *builder) ownFiles() []string {
 
 // settingsHomes are the variables that a path of readOutside may begin with, and where the
 // directory is without them, below the home directory. "" is nowhere.
-var settingsHomes = map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "ZDOTDIR": "", "GIT_CONFIG_GLOBAL": ""}
+var settingsHomes = map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "ZDOTDIR": "", "BASH_ENV": "", "ENV": "", "GIT_CONFIG_GLOBAL": ""}
 
 const (
-	maxRead  = 2000 // entries that are looked at in the directories of readOutside
-	maxDepth = 3    // directories that these are in
-	maxLinks = 40   // that one path leads through, as Linux has it
+	maxRead  = 10000 // entries that are looked at in the directories of readOutside
+	maxDepth = 3     // directories that these are in
+	maxLinks = 40    // that one path leads through, as Linux has it
 )
 
 // reading is a path that a program outside reads.
@@ -117,6 +120,9 @@ func (b *builder) outside() error {
 		for _, path := range paths {
 			all = append(all, reading{path: path, reader: "git", setting: n.Setting, file: n.Word})
 		}
+	}
+	for _, path := range b.startFiles() {
+		all = append(all, reading{path: path, reader: "your shell"})
 	}
 	left := maxRead
 	for _, r := range all {

@@ -69,7 +69,7 @@ func link(t *testing.T, target, path string) {
 // dotfiles is a home directory whose workspace is a checkout of settings, in place.
 func dotfiles(t *testing.T, method sandbox.Method) place {
 	t.Helper()
-	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZDOTDIR", "GIT_CONFIG_GLOBAL"} {
+	for _, name := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "ZDOTDIR", "BASH_ENV", "ENV", "GIT_CONFIG_GLOBAL"} {
 		t.Setenv(name, "")
 	}
 	os.Unsetenv("GIT_CONFIG_GLOBAL") // git takes an empty one for no file; Setenv above brings it back
@@ -98,10 +98,18 @@ func TestReadOutside(t *testing.T) {
 		{"a directory above", ".config", "sub"},
 		{"a unit", ".config/systemd/user/timers.target.wants/x.timer", "file"},
 		{"a part of fish", ".config/fish/conf.d/x.fish", "file"},
+		{"a part of zsh", ".config/zsh/aliases.zsh", "file"},
+		{"fish's own", ".local/share/fish/vendor_conf.d/x.fish", "file"},
+		{"fish's own directory", ".local/share/fish/vendor_conf.d", "sub/deep"},
+		{"nushell", ".config/nushell/config.nu", "file"},
+		{"elvish", ".config/elvish", "sub"},
+		{"xonsh", ".config/xonsh/rc.xsh", "file"},
+		{"plasma", ".config/plasma-workspace/env/x.sh", "file"},
 		{"ssh", ".ssh/config", "file"},
 		{"not there yet", ".zshenv", "sub/none"},
 	}
-	for _, name := range []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", ".zshrc", ".zlogin", ".tmux.conf", ".pam_environment"} {
+	for _, name := range []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", ".zshrc", ".zlogin", ".tmux.conf", ".pam_environment",
+		".login", ".cshrc", ".tcshrc", ".mkshrc", ".inputrc", ".bash_completion", ".xonshrc"} {
 		files = append(files, outside{name, name, "file"})
 	}
 	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
@@ -116,6 +124,36 @@ func TestReadOutside(t *testing.T) {
 				})
 			}
 		})
+	}
+}
+
+// So is what a variable names that start files set.
+func TestNamedByStartFiles(t *testing.T) {
+	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+		for _, tt := range []struct{ name, file, text, target string }{
+			{"plain", ".zshenv", "export ZDOTDIR=~/dots/sub\n", "sub/.zshenv"},
+			{"quoted", ".zshenv", "# mine\n\tZDOTDIR=\"$HOME/dots/sub/deep\" # yes\n", "sub/deep/.zshenv"},
+			{"partly quoted", ".zshenv", "export ZDOTDIR=\"$HOME\"/dots/sub/deep; true\n", "sub/deep/.zshenv"},
+			{"after others", ".zshenv", "[ -z x ] || export A=1 ZDOTDIR='HOME/dots/sub'\n", "sub/.zshenv"},
+			{"a default", ".zshenv", "export ZDOTDIR=${XDG_CONFIG_HOME:-$HOME/.config}/mine\n", "sub/.zshenv"},
+			{"a link in it", ".zshenv", "ZDOTDIR=~/zsh\n", "file"},
+			{"the home directory", ".zshenv", "ZDOTDIR=~\nENV=~/dots/file", "file"},
+			{"BASH_ENV", ".profile", "export BASH_ENV=${HOME}/dots/file\n", "file"},
+			{"ENV", ".profile", "ENV=~/dots/sub/deep/file; export ENV\n", "sub/deep/file"},
+		} {
+			t.Run(string(method)+"/"+tt.name, func(t *testing.T) {
+				needMethod(t, method)
+				p := dotfiles(t, method)
+				write(t, filepath.Join(p.maker.Home, tt.file), strings.ReplaceAll(tt.text, "'HOME", "'"+p.maker.Home), time.Now())
+				if strings.Contains(tt.text, "/zsh") {
+					link(t, filepath.Join(p.session.Root, "file"), filepath.Join(p.maker.Home, "zsh/aliases"))
+				}
+				if strings.Contains(tt.text, "/mine") {
+					link(t, filepath.Join(p.session.Root, "sub"), filepath.Join(p.maker.Home, ".config/mine"))
+				}
+				checkProtected(t, p, filepath.Join(p.session.Root, tt.target))
+			})
+		}
 	}
 }
 
@@ -284,6 +322,7 @@ func TestOrdinaryHome(t *testing.T) {
 		write(t, filepath.Join(home, ".gitconfig"), "[safe]\n\tdirectory = ~/project\n\tdirectory = ~/project/gone\n[core]\n\thooksPath = ~/dots/sub\n\teditor = vi\n[remote \"x\"]\n\turl = ~/project\n[alias]\n\tl = log\n", time.Now())
 		write(t, filepath.Join(home, ".config/fish/config.fish"), "", time.Now())
 		write(t, filepath.Join(home, ".ssh/config"), "", time.Now())
+		write(t, filepath.Join(home, ".zshenv"), "# export ZDOTDIR=~/project\nMY_ENV=~/project/file\nexport ENV=$(x) ZDOTDIR=~/dots BASH_ENV=$NONE/project\n", time.Now())
 		link(t, filepath.Join(home, "dots/file"), filepath.Join(home, ".bashrc"))
 		link(t, "gone", filepath.Join(home, ".profile"))
 		link(t, ".zshrc", filepath.Join(home, ".zshrc"))
