@@ -93,10 +93,7 @@ func (r reading) String() string {
 func (b *builder) outside() error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
 	defer cancel()
-	open := slices.Clone(b.policy.Writable)
-	if b.Method != sandbox.Bubblewrap { // with mounts it is the session's own
-		open = append(open, b.policy.Temp)
-	}
+	open := b.open()
 	var all []reading
 	for _, path := range b.ownFiles() {
 		all = append(all, reading{path: path, reader: "middleman"})
@@ -134,6 +131,15 @@ func (b *builder) outside() error {
 		}
 	}
 	return nil
+}
+
+// open returns the directories of the host that the program may change.
+func (b *builder) open() []string {
+	open := slices.Clone(b.policy.Writable)
+	if b.Method != sandbox.Bubblewrap { // with mounts it is the session's own
+		open = append(open, b.policy.Temp)
+	}
+	return open
 }
 
 // settingsPaths returns what a path of readOutside stands for: what the variable of this

@@ -20,7 +20,7 @@ func (b *builder) repositories() error {
 		if sandbox.Within(dir, b.policy.Writable[0]) || slices.Contains(b.added[:n], dir) {
 			continue
 		}
-		parts, err := quarantine.Beside(ctx, dir)
+		parts, elsewhere, err := quarantine.Beside(ctx, dir)
 		if err != nil {
 			return fmt.Errorf("protect the repositories in the writable directory %s: %w", plaintext.Quoted(dir), err)
 		}
@@ -35,6 +35,11 @@ func (b *builder) repositories() error {
 				cannot: fmt.Sprintf("%s is writable in the sandbox and has a repository of yours, and Landlock cannot protect %s, from which your git takes what it runs: use bubblewrap, or name other directories", plaintext.Quoted(dir), path),
 			})
 			if err != nil {
+				return err
+			}
+		}
+		for _, e := range elsewhere { // git runs what the settings there name
+			if err := b.shield(reading{path: e.Path, reader: "git in " + plaintext.Quoted(e.Checkout)}, b.open()); err != nil {
 				return err
 			}
 		}

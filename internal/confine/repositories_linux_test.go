@@ -73,6 +73,79 @@ func TestRepositoriesInWritable(t *testing.T) {
 	}
 }
 
+// A git directory that lies apart from its checkout is protected where a program may write,
+// in the same directory, in another one and in the workspace, and so is what it shares.
+func TestGitDirectoryApart(t *testing.T) {
+	for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+		for _, tt := range []struct{ name, checkout, store, want, refused string }{
+			{"beside it", "notes/x", "notes/store/x.git", "notes/store", ""},
+			{"of the directory itself", "notes", "notes/store/x.git", "notes/store", ""},
+			{"in another directory", "notes/x", "other/x.git", "other/x.git", ""},
+			{"in the workspace", "notes/x", "dots/sub/x.git", "dots/sub", ""},
+			{"by a link", "notes/x", "way/x.git", "other/x.git", ""},
+			{"of a worktree", "notes/x", "other/x.git", "other/x.git", ""},
+			{"of a bare one's worktree", "notes/x", "other", "", "is or holds that directory"},
+			{"a directory that may be written", "notes/x", "other", "", "is or holds that directory"},
+			{"not there", "notes/x", "notes/gone", "", "make it yourself"},
+			{"elsewhere", "notes/x", "safe/x.git", "notes/x", ""},
+		} {
+			t.Run(string(method)+"/"+tt.name, func(t *testing.T) {
+				needMethod(t, method)
+				p := dotfiles(t, method)
+				at := func(name string) string { return filepath.Join(p.maker.Home, name) }
+				write(t, at("other/file"), "text", time.Now())
+				link(t, "other", at("way"))
+				git := func(args ...string) string {
+					t.Helper()
+					cmd := exec.Command("git", args...)
+					cmd.Env = append(testenv.GitEnv(p.maker.Home), "GIT_AUTHOR_NAME=x", "GIT_AUTHOR_EMAIL=x", "GIT_COMMITTER_NAME=x", "GIT_COMMITTER_EMAIL=x")
+					out, err := cmd.CombinedOutput()
+					if err != nil {
+						t.Fatalf("git %q: %v\n%s", args, err, out)
+					}
+					return strings.TrimSpace(string(out))
+				}
+				write(t, at("notes/free"), "", time.Now())
+				write(t, at(filepath.Join(filepath.Dir(tt.store), "here")), "", time.Now())
+				if strings.Contains(tt.name, "worktree") {
+					git("init", "-q", "--bare", at(tt.store))
+					tree := git("-C", at(tt.store), "hash-object", "-w", "-t", "tree", os.DevNull)
+					git("-C", at(tt.store), "worktree", "add", "--detach", at(tt.checkout), git("-C", at(tt.store), "commit-tree", "-m", "first", tree))
+				} else {
+					git("init", "-q", "--separate-git-dir", at(tt.store), at(tt.checkout))
+				}
+				// As it was named, and not as git has resolved it.
+				if tt.name == "by a link" {
+					write(t, at("notes/x/.git"), "gitdir: ../../way/x.git\n", time.Now())
+				}
+				if tt.name == "not there" {
+					if err := os.RemoveAll(at(tt.store)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				p.maker.Settings.Writable = []string{"~/notes", "~/other"}
+				c, out, refused := p.run(t, `cd "`+p.maker.Home+`"; mv `+tt.store+` moved; mv `+filepath.Dir(tt.store)+` notes/moved; echo evil >>`+tt.store+`/config; true`)
+				switch {
+				case method == sandbox.Landlock:
+					if refused == "" {
+						t.Errorf("read-only %q", c.Policy.ReadOnly)
+					}
+				case tt.refused != "":
+					if !strings.Contains(refused, tt.refused) {
+						t.Errorf("refused with %q", refused)
+					}
+				case refused != "" || !slices.Contains(c.Policy.ReadOnly, at(tt.want)):
+					t.Errorf("refused with %q, read-only %q", refused, c.Policy.ReadOnly)
+				default:
+					if raw, err := os.ReadFile(at(tt.store + "/config")); err != nil || strings.Contains(string(raw), "evil") {
+						t.Errorf("%v: %q\n%s", err, raw, out)
+					}
+				}
+			})
+		}
+	}
+}
+
 // git of the user's enters the submodules of a checkout, also one that is not filled yet.
 func TestSubmodulesInWritable(t *testing.T) {
 	needMethod(t, sandbox.Bubblewrap)

@@ -171,6 +171,36 @@ func LockReason(locked string) (string, error) {
 // ReadPath reads a small file with one line that holds a path, after "gitdir: "
 // or alone. A relative path is joined to dir.
 func ReadPath(file, dir string) (string, error) {
+	content, err := readSmall(file)
+	if err != nil {
+		return "", err
+	}
+	return pathIn(content, dir), nil
+}
+
+// ReadGitFile returns the git directory that a file with the name .git names, "" if it names
+// none. It does not check what is there.
+func ReadGitFile(file string) (string, error) {
+	content, err := readSmall(file)
+	if err != nil || !strings.HasPrefix(content, gitFilePrefix) {
+		return "", err
+	}
+	return pathIn(content, filepath.Dir(file)), nil
+}
+
+const gitFilePrefix = "gitdir: "
+
+// pathIn returns the path that the content of a file is, relative to dir.
+func pathIn(content, dir string) string {
+	path := strings.TrimPrefix(strings.TrimRight(content, "\r\n"), gitFilePrefix)
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(dir, path)
+	}
+	return filepath.Clean(path)
+}
+
+// readSmall returns the content of a small regular file.
+func readSmall(file string) (string, error) {
 	root, err := os.OpenRoot(filepath.Dir(file))
 	if err != nil {
 		return "", err
@@ -180,9 +210,5 @@ func ReadPath(file, dir string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("read %s: %w", file, err)
 	}
-	path := strings.TrimPrefix(strings.TrimRight(string(content), "\r\n"), "gitdir: ")
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	return filepath.Clean(path), nil
+	return string(content), nil
 }

@@ -22,25 +22,53 @@ const (
 // Part is a file or directory that is to be read-only, and the line that says so.
 type Part struct{ Path, Note string }
 
+// Elsewhere is a directory that a repository is in besides its checkout: its git directory,
+// or the one that this shares. Nothing need be there.
+type Elsewhere struct{ Checkout, Path string }
+
 // Beside returns what protects the user's repositories in dir, a canonical directory that a
 // session may write to besides its workspace. Of one that dir is the checkout of that is
 // .git, and what its settings and submodules need. An entry of dir that holds one is read-only
 // as a whole, because a directory in it could be renamed, and another put in its place. A
 // repository that a session has made there is protected as well: nobody knows whose it is.
-func Beside(ctx context.Context, dir string) (parts []Part, err error) {
+// Where the .git of a checkout is a file or a link, elsewhere has what it leads to.
+func Beside(ctx context.Context, dir string) (parts []Part, elsewhere []Elsewhere, err error) {
 	info, err := os.Lstat(dir)
 	if err != nil || !info.IsDir() {
-		return nil, err
+		return nil, nil, err
 	}
 	if parts, err = ofTop(ctx, dir); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	found, err := search(ctx, dir)
+	found, checkouts, err := search(ctx, dir)
+	for _, checkout := range append([]string{dir}, checkouts...) {
+		elsewhere = append(elsewhere, ledTo(checkout)...)
+	}
 	for _, top := range sortedKeys(found) {
 		parts = append(parts, Part{top, fmt.Sprintf("%s is read-only in the sandbox: %s has a repository, which may be yours; to write there let `writable` name that directory, and none above it",
 			plaintext.Quoted(top), plaintext.Quoted(found[top]))})
 	}
-	return parts, err
+	return parts, elsewhere, err
+}
+
+// ledTo returns what the .git of a checkout leads to, if it is no directory.
+func ledTo(checkout string) (all []Elsewhere) {
+	dot := filepath.Join(checkout, ".git")
+	info, err := os.Lstat(dot)
+	if err != nil || info.IsDir() {
+		return nil
+	}
+	dir := dot // a link
+	if info.Mode().IsRegular() {
+		if dir, err = git.ReadGitFile(dot); err != nil || dir == "" {
+			return nil // git takes it for no repository either
+		}
+	}
+	all = []Elsewhere{{checkout, dir}}
+	if common, err := git.ReadPath(filepath.Join(dir, "commondir"), dir); err == nil {
+		all = append(all, Elsewhere{checkout, common})
+	}
+	return all
 }
 
 // ofTop is Beside for the repository that dir is the checkout of.
@@ -78,10 +106,11 @@ func ofTop(ctx context.Context, dir string) ([]Part, error) {
 	return parts, err
 }
 
-// search finds repositories below dir, and returns them by the entry of dir that leads to
-// them. It follows no links, and looks no further in an entry that has one.
-func search(ctx context.Context, dir string) (map[string]string, error) {
-	found := map[string]string{}
+// search finds repositories below dir, and returns one for each entry of dir that leads to
+// any, and all that it has seen. It follows no links, and looks no further in an entry that
+// has one.
+func search(ctx context.Context, dir string) (found map[string]string, all []string, err error) {
+	found = map[string]string{}
 	level := []string{dir}
 	for depth, seen := 1, 0; depth <= searchDepth && len(level) > 0; depth++ {
 		var next []string
@@ -95,19 +124,20 @@ func search(ctx context.Context, dir string) (map[string]string, error) {
 					continue
 				}
 				if seen++; seen > maxDirectories {
-					return nil, fmt.Errorf("more than %d directories are in it, too many to search for repositories: let `writable` name some of them", maxDirectories)
+					return nil, nil, fmt.Errorf("more than %d directories are in it, too many to search for repositories: let `writable` name some of them", maxDirectories)
 				}
 				path := filepath.Join(at, entry.Name())
 				if _, err := os.Lstat(filepath.Join(path, ".git")); err == nil {
 					found[sandbox.Top(path, dir)] = path
+					all = append(all, path)
 				}
 				next = append(next, path)
 			}
 		}
 		if ctx.Err() != nil {
-			return nil, context.Cause(ctx)
+			return nil, nil, context.Cause(ctx)
 		}
 		level = next
 	}
-	return found, nil
+	return found, all, nil
 }
