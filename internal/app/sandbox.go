@@ -408,7 +408,8 @@ func (s *App) openTo(ctx context.Context, match func(o ownpath.Open) bool) (*ope
 		}
 		policy, err := s.maker().Read(row.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return nil, err
+			target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
+			return nil, Refusef(api.CodeBusy, "what the sandbox of session %s may change is not known: %s; delete the session (`middleman rm %s`) if nothing of it runs", target, s.redact(oneLine(err)), target)
 		}
 		if !slices.ContainsFunc(opens(row, policy, list), match) {
 			continue

@@ -117,6 +117,9 @@ func (m Maker) Make(s Session, env *environ.Environment) (c Confined, err error)
 		}
 	}
 	b.env.Set(environ.Own, sandbox.LevelVariable+"="+string(s.Level), sandbox.SocketVariable+"="+m.Dirs.OwnSocket())
+	if err := b.policy.Check(); err != nil { // what the method cannot enforce, above all
+		return c, err
+	}
 	c.Policy, c.Notes = b.policy, b.notes
 	c.Applied = b.applied()
 	c.Wrapper, err = m.write(c.Policy, s.State)

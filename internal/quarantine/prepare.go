@@ -30,6 +30,11 @@ import (
 // Where a private directory cannot take the place of a .git, that is read-only: without
 // mounts in the checkout that has the repository in it, and see withoutRepository.
 func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
+	if q.w.GitDir != "" && !q.mounts() {
+		if s, err := q.site(); err == nil && s.entry == "." {
+			return Access{ReadOnly: []string{filepath.Join(s.WorkTree, ".git")}}, nil // which a policy refuses
+		}
+	}
 	lock, err := q.lock(ctx)
 	if err != nil {
 		return Access{}, err
@@ -44,8 +49,6 @@ func (q *Quarantine) Prepare(ctx context.Context, live bool) (Access, error) {
 		return Access{Notes: []string{"git cannot commit here, because the workspace is a part of its checkout: make one of the whole checkout, or a worktree (`middleman new`)"}}, nil
 	case err != nil:
 		return Access{}, err
-	case s.entry == "." && !q.mounts():
-		return Access{ReadOnly: []string{filepath.Join(s.WorkTree, ".git")}}, nil // which a policy refuses
 	}
 	if err := q.sweep(); err != nil {
 		return Access{}, err

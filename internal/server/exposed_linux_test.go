@@ -149,6 +149,34 @@ func TestMergeIntoSandbox(t *testing.T) {
 	}
 }
 
+// A session that its method cannot confine is refused when it is asked for, and stands in
+// nobody's way. Where the record of one that has run cannot be read, merge names it.
+func TestLandlockInAMainCheckout(t *testing.T) {
+	support := lacking(sandbox.Bubblewrap)
+	if _, err := sandbox.Choose(sandbox.Workspace, support()); err != nil {
+		t.Skipf("Landlock cannot be used here: %v", err)
+	}
+	p := newPlace(t)
+	r := p.serve(t, func(o *server.Options) { o.Support = support })
+	w := r.workspace("w", nil)
+	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "--allow-empty", "-m", "more")
+	here := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Directory: p.repository, Mode: workspace.ModeInPlace}).Workspace
+	get[api.Workspace](r, "GET", "/workspaces/"+here.ID+"?wait=60s", nil)
+	a := r.call("POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"cat"}})
+	if problem := a.problem(t); problem.Code != api.CodeStartFailed || !strings.Contains(problem.Detail, "landlock cannot protect "+filepath.Join(p.repository, ".git")) {
+		t.Errorf("%+v", problem)
+	}
+	s := get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Name: "agent", Sandbox: sandbox.Workspace, Command: []string{"true"}})
+	get[api.Waited](r, "GET", "/sessions/"+s.ID+"/wait?for=exit&timeout=60s", nil)
+	get[api.Merged](r, "POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	write(t, filepath.Join(p.dirs.Sandbox(s.ID), "policy.json"), "{")
+	git(t, w.Root, "-c", "user.name=n", "-c", "user.email=n@example.org", "commit", "-q", "--allow-empty", "-m", "last")
+	a = r.call("POST", "/workspaces/"+w.ID+"/merge", api.Merge{})
+	if problem := a.problem(t); problem.Code != api.CodeBusy || !strings.Contains(problem.Detail, "the sandbox of session w/agent may change is not known") {
+		t.Errorf("%+v", problem)
+	}
+}
+
 // What a program has left under Landlock cannot be found, and may write below the
 // directory of its workspace until the machine is restarted: nothing is merged into a
 // checkout there, also when the workspace is forgotten and bubblewrap was installed.
