@@ -27,8 +27,11 @@ func TestSharedRepository(t *testing.T) {
 		{"the user's", nil, "[core]\n\tsharedRepository = group\n", false},
 	} {
 		for _, method := range []sandbox.Method{sandbox.Bubblewrap, sandbox.Landlock} {
+			if c.in && method == sandbox.Landlock {
+				continue // which is refused
+			}
 			t.Run(c.name+" "+string(method), func(t *testing.T) {
-				if s := sandbox.Probe(); method == sandbox.Landlock && (s.NoLandlock != "" || c.in) {
+				if s := sandbox.Probe(); method == sandbox.Landlock && s.NoLandlock != "" {
 					t.Skip(s.NoLandlock)
 				}
 				x := newWorld(t, c.flags...)
