@@ -38,7 +38,7 @@ type server struct {
 // startServer starts one and logs a browser in. env adds to its environment.
 func (b *bench) startServer(home string, env ...string) (*server, error) {
 	s := &server{home: home, more: env}
-	s.cmd = exec.Command(b.binary, "serve", "--listen", "127.0.0.1:0")
+	s.cmd = exec.Command(b.binary, "serve", "--print-link", "--listen", "127.0.0.1:0")
 	s.cmd.Env = s.env()
 	log, err := os.OpenFile(filepath.Join(b.dir, "server.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -74,7 +74,7 @@ func (b *bench) startServer(home string, env ...string) (*server, error) {
 
 func (s *server) env() []string {
 	return append(append(os.Environ(), "MIDDLEMAN_HOME="+s.home, "MIDDLEMAN_SESSION=",
-		"JOURNAL_STREAM=", "INVOCATION_ID=", "NOTIFY_SOCKET="), s.more...) // or serve would print no link
+		"JOURNAL_STREAM=", "INVOCATION_ID=", "NOTIFY_SOCKET="), s.more...)
 }
 
 func (s *server) dirs() config.Dirs {
