@@ -1,14 +1,13 @@
 package life
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
-	"sync"
 
 	"golang.org/x/sys/unix"
 
@@ -17,9 +16,6 @@ import (
 
 // firstFile is beside the lock. It has what bwrap writes to --info-fd.
 const firstFile = "sandbox.json"
-
-// isFirst matches /proc/PID/status of the first process of a pid namespace below this one.
-var isFirst = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?m)^NSpid:\t\d.*\t1$`) })
 
 // First returns the process id of the first process in the sandbox of the session with
 // that state directory. It is that of another sandbox's unless Held is true afterwards. It
@@ -37,10 +33,23 @@ func First(dir string) (pid int, err error) {
 		return 0, fmt.Errorf("%s names no process: %w", firstFile, err)
 	}
 	status, err := os.ReadFile("/proc/" + strconv.Itoa(info.PID) + "/status")
-	if err == nil && !isFirst().Match(status) {
+	if err == nil && !isFirst(status) {
 		err = fmt.Errorf("process %d is the first of no namespace", info.PID)
 	}
 	return info.PID, err
+}
+
+// isFirst reports whether status, of /proc/PID/status, is of the first process of a pid
+// namespace below this one. A regular expression would initialise packages that come
+// before the program's start, see package helper of the command.
+func isFirst(status []byte) bool {
+	for line := range bytes.Lines(status) {
+		if ids, is := bytes.CutPrefix(line, []byte("NSpid:")); is {
+			all := bytes.Fields(ids)
+			return len(all) > 1 && string(all[len(all)-1]) == "1"
+		}
+	}
+	return false
 }
 
 // Begin takes the lock in a session's state directory, and makes the file for what bwrap
