@@ -76,7 +76,7 @@ func (c commands) doctor(ctx context.Context, attempts bool) error {
 		return c.conclude(append(findings, finding{"all else", "note", "not checked: middleman reads and runs nothing from unsafe directories"}), nil, attempts)
 	}
 	scratch.Use(c.Dirs.Scratch())
-	findings = append(findings,
+	findings = append(append(findings, c.cleanPath(ctx)...),
 		c.checkConfig(),
 		checkWritable(checkDirectory("data directory", c.Dirs.Data), c.Dirs.Data),
 		checkDirectory("runtime directory", c.Dirs.Runtime),
