@@ -149,6 +149,9 @@ func TestFilesInside(t *testing.T) {
 			{"echo x >" + at.temp + "/in-temp", m == Landlock},
 			{"ls / /usr/bin >/dev/null && head -c 1 /dev/urandom >/dev/null", true},
 		} {
+			if _, err := exec.LookPath("install"); err != nil && strings.HasPrefix(c.script, "install ") {
+				continue // the smallest systems have none
+			}
 			out, code := shell(t, at.policy(m), c.script)
 			if (code == 0) != c.works {
 				t.Errorf("%s: exit status %d, and want success to be %t\n%s", c.script, code, c.works, out)
@@ -179,7 +182,8 @@ func TestModesInside(t *testing.T) {
 			{"echo x >a && chmod 755 a && test $(stat -c %a a) = 755 && chmod u-x a && chmod 1700 a", true},
 			{"umask 0; mkdir -m 1777 sticky && test $(stat -c %a sticky) = 1777", true},
 			{"mkdir -p t/u && echo x >t/u/f && chmod 755 t/u/f && tar -cpf t.tar t && rm -r t && tar -xpf t.tar && test $(stat -c %a t/u/f) = 755", true},
-			{"cp -p t/u/f copy && cp -a t tree && install -m 750 t/u/f installed && install -d made/deep && test $(stat -c %a copy installed | tr '\n' ,) = 755,750,", true},
+			{"cp -p t/u/f copy && cp -a t tree && test $(stat -c %a copy) = 755", true},
+			{"install -m 750 t/u/f installed && install -d made/deep && test $(stat -c %a installed) = 750", true},
 			{"mkfifo pipe && mktemp -p . && mkdir -p shared/a/b && test -g shared/a/b && echo x >shared/a/b/f && chmod 755 shared/a/b/f", true},
 			{"echo x >b; chmod 4755 b", false},
 			{"chmod u+s b", false},
@@ -187,6 +191,9 @@ func TestModesInside(t *testing.T) {
 			{"install -m 4755 b c && test -u c", false},
 			{"test -u b || test -g b || test -u c", false},
 		} {
+			if _, err := exec.LookPath("install"); err != nil && strings.HasPrefix(c.script, "install ") {
+				continue // the smallest systems have none
+			}
 			out, code := shell(t, at.policy(m), c.script)
 			if (code == 0) != c.works {
 				t.Errorf("%s: exit status %d, and want success to be %t\n%s", c.script, code, c.works, out)

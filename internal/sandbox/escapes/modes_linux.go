@@ -26,7 +26,7 @@ func rights() []attempt {
 		givenAt("give a file its owner's rights by a link to its descriptor", byUser, func(_ string, fd int) error {
 			return unix.Fchmodat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", fd), byUser, 0)
 		}),
-		givenAt("give a file its owner's rights by fchmodat2", byUser, func(_ string, fd int) error {
+		fromLinux66(givenAt("give a file its owner's rights by fchmodat2", byUser, func(_ string, fd int) error {
 			var empty byte
 			_, _, errno := unix.Syscall6(unix.SYS_FCHMODAT2, uintptr(fd), uintptr(unsafe.Pointer(&empty)), byUser, unix.AT_EMPTY_PATH, 0, 0)
 			switch errno {
@@ -36,7 +36,7 @@ func rights() []attempt {
 				return errAbsent
 			}
 			return errno
-		}),
+		})),
 		given("make a file with its owner's rights", byUser, func(path string) error { return closed(unix.Open(path, unix.O_CREAT|unix.O_RDWR, byUser)) }),
 		given("make a file with its group's rights", byGroup, func(path string) error { return closed(unix.Open(path, unix.O_CREAT|unix.O_RDWR, byGroup)) }),
 		given("make a file with its owner's rights by openat2", byUser, func(path string) error {
@@ -55,6 +55,12 @@ func rights() []attempt {
 		}, gap{}, nobody},
 	}
 	return append(attempts, oldRights()...)
+}
+
+// fromLinux66 returns an attempt by a call that older kernels do not have.
+func fromLinux66(a attempt) attempt {
+	a.outside = nobody
+	return a
 }
 
 // given returns an attempt to make a file with a mode.
