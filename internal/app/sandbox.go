@@ -409,7 +409,7 @@ func (s *App) openTo(ctx context.Context, match func(o ownpath.Open) bool) (*ope
 		policy, err := s.maker().Read(row.ID)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			target := s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
-			return nil, Refusef(api.CodeBusy, "what the sandbox of session %s may change is not known: %s; delete the session (`middleman rm %s`) if nothing of it runs", target, s.redact(oneLine(err)), target)
+			return nil, Refusef(api.CodeBusy, "what the sandbox of session %s may change is not known: %s; if nothing of it runs, delete its workspace, or merge with git", target, s.redact(oneLine(err)))
 		}
 		if !slices.ContainsFunc(opens(row, policy, list), match) {
 			continue

@@ -155,16 +155,6 @@ func (m Maker) policyFile(session string) string {
 // tempDir returns the directory of a session's own temporary files.
 func (m Maker) tempDir(session string) string { return filepath.Join(m.Dirs.Sandbox(session), "tmp") }
 
-// RemoveTemp removes the temporary files of a session that has ended, and secrets that
-// no proxy has taken. What it shares with the host stays.
-func (m Maker) RemoveTemp(session string) error {
-	err := os.Remove(m.Dirs.Secrets(session))
-	if errors.Is(err, fs.ErrNotExist) {
-		err = nil
-	}
-	return errors.Join(err, private.RemoveTree(m.tempDir(session)))
-}
-
 // Read returns the policy of a session. The error is fs.ErrNotExist if it has none.
 func (m Maker) Read(session string) (p sandbox.Policy, err error) {
 	raw, err := private.ReadFile(m.policyFile(session))
@@ -487,16 +477,4 @@ func (b *builder) applied() sandbox.Applied {
 		a.Limits = strings.Join(limits, ", ") + ": by limits of processes (setrlimit), no control group"
 	}
 	return a
-}
-
-// Forget removes what is kept of a session.
-func (m Maker) Forget(session string) error { return private.RemoveTree(m.Dirs.Sandbox(session)) }
-
-// ForgetWorkspace removes what is kept for the sessions of a workspace: caches, and the
-// copies of agents' directories.
-func (m Maker) ForgetWorkspace(id string) error { return private.RemoveTree(m.Dirs.Private(id)) }
-
-// ForgetCaches removes the caches of a workspace, and keeps the copies.
-func (m Maker) ForgetCaches(id string) error {
-	return private.RemoveTree(filepath.Join(m.Dirs.Private(id), cacheDirectory))
 }

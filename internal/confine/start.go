@@ -2,12 +2,12 @@ package confine
 
 import (
 	"io"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 
+	"middleman/internal/plainfile"
 	"middleman/internal/sandbox"
 )
 
@@ -64,10 +64,7 @@ func (b *builder) startFilesIn(file, name string) (paths []string) {
 
 // assigned returns the values that a file of a shell gives a variable, without quotes.
 func assigned(file, name string) (values []string) {
-	if info, err := os.Stat(file); err != nil || !info.Mode().IsRegular() {
-		return nil
-	}
-	f, err := os.Open(file)
+	f, err := plainfile.OpenFollowed(file)
 	if err != nil {
 		return nil
 	}

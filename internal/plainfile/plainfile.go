@@ -78,6 +78,17 @@ func Read(root *os.Root, name string, limit int64) ([]byte, error) {
 // ReadFollowed reads a regular file of at most limit bytes at path, which may
 // be a link: for files that the user puts somewhere and names.
 func ReadFollowed(path string, limit int64) ([]byte, error) {
+	f, err := OpenFollowed(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return readAll(f, limit)
+}
+
+// OpenFollowed opens a regular file at path, which may be a link, for reading. The
+// caller closes it.
+func OpenFollowed(path string) (*os.File, error) {
 	seen, err := os.Stat(path)
 	if err == nil && !seen.Mode().IsRegular() {
 		err = fmt.Errorf("it is %s: %w", Kind(seen.Mode()), ErrRefused)
@@ -89,15 +100,15 @@ func ReadFollowed(path string, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer f.Close()
 	opened, err := f.Stat()
 	if err == nil && !opened.Mode().IsRegular() {
 		err = fmt.Errorf("it was replaced while it was opened: %w", ErrRefused)
 	}
 	if err != nil {
+		_ = f.Close()
 		return nil, err
 	}
-	return readAll(f, limit)
+	return f, nil
 }
 
 func readAll(f *os.File, limit int64) ([]byte, error) {
