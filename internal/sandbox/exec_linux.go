@@ -9,6 +9,8 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -70,10 +72,7 @@ func start(p Policy, proxy Proxy, argv []string) error {
 	if err := unix.Chdir(p.Dir); err != nil {
 		return fmt.Errorf("start in %s: %w", p.Dir, err)
 	}
-	if err := setLimits(p.Limits); err != nil {
-		return err
-	}
-	return execute(argv, p.Env...)
+	return executeWithin(p.Limits, argv, p.Env...)
 }
 
 // link is what Proxy.Start returns.
@@ -231,10 +230,7 @@ func runInner(args []string, proxy Proxy) error {
 			return err
 		}
 	}
-	if err := setLimits(limits); err != nil {
-		return err
-	}
-	return execute(flags.Args())
+	return executeWithin(limits, flags.Args())
 }
 
 // closeAtExec lets no descriptor but the standard ones reach what this process
@@ -266,8 +262,38 @@ func (l Limits) args() []string {
 	}
 }
 
-// setLimits sets the limits that are inherited. The caller executes a program next: this
-// process itself may need more memory than they allow.
+// executeWithin is execute, with limits that the program and all that it starts have.
+func executeWithin(l Limits, argv []string, more ...string) error {
+	p, err := look(argv, more...)
+	if err != nil {
+		return err
+	}
+	if l != (Limits{}) {
+		reserve(p)
+	}
+	if err := setLimits(l); err != nil {
+		return err
+	}
+	return p.execute()
+}
+
+// reserve has the runtime hold the memory and the threads that execute needs. The
+// limits of the program are below what this process has already: under them the kernel
+// gives no more, and the runtime would end the process with a trace of its goroutines.
+func reserve(p program) {
+	size := 1 << 20
+	for _, s := range slices.Concat(p.argv, p.env) {
+		size += 2 * (len(s) + 32) // a copy, rounded up to a size class, and a pointer to it
+	}
+	runtime.GOMAXPROCS(1) // no thread beside this one has to run
+	debug.SetGCPercent(-1)
+	held := make([]byte, size)
+	runtime.KeepAlive(held)
+	runtime.GC() // frees it, for this process to use again
+}
+
+// setLimits sets the limits that are inherited. Between it and execve(2) nothing may
+// need more memory, or a thread, see reserve.
 func setLimits(l Limits) error {
 	if l.Processes > 0 {
 		l.Processes++ // the first process of bwrap in the namespace counts too

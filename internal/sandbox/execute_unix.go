@@ -11,17 +11,37 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// program is what is executed in place of this process.
+type program struct {
+	path      string
+	argv, env []string
+}
+
 // execute replaces this process by a program, which is looked for in PATH, with more
 // variables than this process has. It returns only an error.
 func execute(argv []string, more ...string) error {
+	p, err := look(argv, more...)
+	if err != nil {
+		return err
+	}
+	return p.execute()
+}
+
+// look looks for a program in PATH.
+func look(argv []string, more ...string) (program, error) {
 	path, err := exec.LookPath(argv[0])
 	switch {
 	case errors.Is(err, exec.ErrDot): // what the user means by PATH
 	case errors.Is(err, os.ErrPermission):
-		return &startError{exitNotRun, fmt.Errorf("run %s: %w", argv[0], err)}
+		return program{}, &startError{exitNotRun, fmt.Errorf("run %s: %w", argv[0], err)}
 	case err != nil:
-		return &startError{exitNotFound, fmt.Errorf("run %s: %w", argv[0], err)}
+		return program{}, &startError{exitNotFound, fmt.Errorf("run %s: %w", argv[0], err)}
 	}
-	err = unix.Exec(path, argv, environ(append(os.Environ(), more...)))
-	return &startError{exitNotRun, fmt.Errorf("run %s: %w", path, err)}
+	return program{path: path, argv: argv, env: environ(append(os.Environ(), more...))}, nil
+}
+
+// execute replaces this process by the program. It returns only an error.
+func (p program) execute() error {
+	err := unix.Exec(p.path, p.argv, p.env)
+	return &startError{exitNotRun, fmt.Errorf("run %s: %w", p.path, err)}
 }

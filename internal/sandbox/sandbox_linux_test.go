@@ -439,3 +439,20 @@ func TestLimits(t *testing.T) {
 		}
 	})
 }
+
+// A limit that is below what the start itself needs is the program's: the start ends
+// well, whatever it has to copy for the program.
+func TestLimitBelowTheStart(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		p := newPlace(t).policy(m)
+		p.Limits = Limits{Memory: 1 << 20}
+		cmd := command(t, p, "sh", "-c", "echo ran")
+		cmd.Env = append(os.Environ(), "GOGC=1")
+		for i := range 18 {
+			cmd.Env = append(cmd.Env, fmt.Sprintf("LARGE_%d=%s", i, strings.Repeat("x", 100<<10)))
+		}
+		if out, err := cmd.CombinedOutput(); err != nil || string(out) != "ran\n" {
+			t.Errorf("%v\n%.2000s", err, out)
+		}
+	})
+}
