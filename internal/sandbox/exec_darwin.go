@@ -34,7 +34,11 @@ func start(p Policy, _ Proxy, argv []string) error {
 	if err := unix.Chdir(p.Dir); err != nil {
 		return fmt.Errorf("start in %s: %w", p.Dir, err)
 	}
-	return execute(append([]string{seatbeltPath, "-p", seatbeltProfile(p)}, argv...), p.Env...)
+	prog, err := look(append([]string{seatbeltPath, "-p", seatbeltProfile(p)}, argv...), p.Env...)
+	if err != nil {
+		return err
+	}
+	return prog.execute()
 }
 
 // runInner is for Linux alone.

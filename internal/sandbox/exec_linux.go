@@ -262,7 +262,9 @@ func (l Limits) args() []string {
 	}
 }
 
-// executeWithin is execute, with limits that the program and all that it starts have.
+// executeWithin replaces this process by a program, which is looked for in PATH, with more
+// variables than this process has, and with limits that the program and all that it starts
+// have. It returns only an error.
 func executeWithin(l Limits, argv []string, more ...string) error {
 	p, err := look(argv, more...)
 	if err != nil {

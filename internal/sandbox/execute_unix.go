@@ -17,17 +17,7 @@ type program struct {
 	argv, env []string
 }
 
-// execute replaces this process by a program, which is looked for in PATH, with more
-// variables than this process has. It returns only an error.
-func execute(argv []string, more ...string) error {
-	p, err := look(argv, more...)
-	if err != nil {
-		return err
-	}
-	return p.execute()
-}
-
-// look looks for a program in PATH.
+// look looks for a program in PATH, which is to have more variables than this process.
 func look(argv []string, more ...string) (program, error) {
 	path, err := exec.LookPath(argv[0])
 	switch {
