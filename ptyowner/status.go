@@ -27,14 +27,14 @@ func (s *session) statusFromOwner(l look, w wire.Status) terminal.Status {
 	status := s.baseStatus(l)
 	status.State = terminal.State(w.State)
 	status.PID, status.StartedAt = w.PID, w.StartedAt
-	status.Size, status.Title = terminal.Size(w.Size), w.Title
+	status.Size, status.Title, status.Progress = terminal.Size(w.Size), w.Title, w.Progress
 	status.Oldest, status.Head = w.Oldest, w.Head
 	status.Writer, status.Watchers = (*terminal.Writer)(w.Writer), w.Watchers
 	status.Unseen = (*terminal.Unseen)(w.Unseen)
 	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
-		status.Exit, status.Unseen = &e, nil
+		status.Exit, status.Unseen, status.Progress = &e, nil, ""
 	}
 	return status
 }

@@ -266,7 +266,7 @@ func TestUpgradeKeepsTheScreen(t *testing.T) {
 	_, newBackend := newBackends(t)
 	b := newBackend()
 	s := spec(`stty raw -echo; i=0; while [ $i -lt 100 ]; do printf 'scrolled %s\r\n' $i; i=$((i+1)); done
-printf '\033]2;a title\007\033[?2004h\033[?1049h\033[5;7H\033[31mred\033[38;5'; echo READY >&2; dd bs=1 count=1 2>/dev/null
+printf '\033]2;a title\007\033]9;4;1;40\007\033[?2004h\033[?1049h\033[5;7H\033[31mred\033[38;5'; echo READY >&2; dd bs=1 count=1 2>/dev/null
 printf ';9mmore\033[6n'; head -c 6 >/dev/null; printf 'ANSWERED'; exec sleep 1000`)
 	start(t, b, s, nil)
 	session := b.Session(s.ID)
@@ -278,6 +278,10 @@ printf ';9mmore\033[6n'; head -c 6 >/dev/null; printf 'ANSWERED'; exec sleep 100
 				t.Fatal(err)
 			}
 			fmt.Fprintf(&all, "%d %v %q\n%s\n", c.Offset, c.Size, c.Title, c.Data)
+		}
+		status, err := session.Status(context.Background())
+		if err != nil || status.Progress != "1;40" {
+			t.Errorf("progress %q (%v)", status.Progress, err)
 		}
 		return all.String()
 	}

@@ -16,6 +16,7 @@ type EventKind string
 // The kinds of event.
 const (
 	EventTitle        EventKind = "title"
+	EventProgress     EventKind = "progress" // Text is Status.Progress; for a change of its state alone
 	EventBell         EventKind = "bell"
 	EventNotification EventKind = "notification"
 	EventDirectory    EventKind = "directory"

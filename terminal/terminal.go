@@ -177,6 +177,9 @@ type Status struct {
 	StartedAt time.Time `json:"started_at"`
 	Size      Size      `json:"size"`
 	Title     string    `json:"title,omitempty"`
+	// Progress is what the program says of its progress by OSC 9;4 of ConEmu:
+	// "state;percent", "" for none. Of a session that has ended there is none.
+	Progress string `json:"progress,omitempty"`
 	// Oldest and Head are the offsets of the first byte that is kept and of
 	// the next byte to come.
 	Oldest uint64 `json:"oldest"`

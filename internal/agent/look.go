@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"middleman/terminal"
+	"middleman/terminal/vt"
 )
 
 // Report is what the program of a session does, and the evidence for it.
@@ -13,10 +14,11 @@ type Report struct {
 	Session string `json:"session"`
 	Profile string `json:"profile,omitempty" doc:"The profile whose rules were tried; unset if there is none"`
 	Status
-	Heard  *Status   `json:"heard,omitempty" doc:"What the newest hook said, whether it is believed or not"`
-	Title  string    `json:"title,omitempty" doc:"The terminal's title"`
-	Screen []string  `json:"screen,omitempty" doc:"The rows of the present screen"`
-	AsOf   time.Time `json:"as_of"`
+	Heard    *Status   `json:"heard,omitempty" doc:"What the newest hook said, whether it is believed or not"`
+	Title    string    `json:"title,omitempty" doc:"The terminal's title"`
+	Progress string    `json:"progress,omitempty" doc:"The progress that the program reports by OSC 9;4: state;percent"`
+	Screen   []string  `json:"screen,omitempty" doc:"The rows of the present screen"`
+	AsOf     time.Time `json:"as_of"`
 }
 
 // Gather asks a session for what there is to be judged. It may block until ctx
@@ -33,7 +35,7 @@ func Gather(ctx context.Context, session terminal.Session) (Evidence, error) {
 	if err != nil {
 		return Evidence{}, err
 	}
-	return Evidence{Title: status.Title, Screen: strings.Split(strings.TrimRight(string(screen.Data), "\n"), "\n")}, nil
+	return Evidence{Title: status.Title, Progress: vt.ParseProgress(status.Progress), Screen: strings.Split(strings.TrimRight(string(screen.Data), "\n"), "\n")}, nil
 }
 
 // Ended is the evidence of an end. exit is nil if the exit is not known.
@@ -50,6 +52,9 @@ func (p Profile) Tell(session string, e Evidence, t Tracker) Report {
 	r := Report{Session: session, Profile: p.Name, Status: t.Now, Title: e.Title, Screen: e.Screen, AsOf: time.Now().UTC()}
 	if t.Heard.State != "" {
 		r.Heard = &t.Heard
+	}
+	if e.Progress != (vt.Progress{}) {
+		r.Progress = e.Progress.String()
 	}
 	return r
 }

@@ -277,7 +277,7 @@ func (r *replay) pass(now time.Time) {
 
 // look judges the screen.
 func (r *replay) look() {
-	e := Evidence{Title: r.terminal.Title(), Screen: strings.Split(strings.TrimRight(r.terminal.Text(vt.TextOptions{}), "\n"), "\n")}
+	e := Evidence{Title: r.terminal.Title(), Progress: r.terminal.Progress(), Screen: strings.Split(strings.TrimRight(r.terminal.Text(vt.TextOptions{}), "\n"), "\n")}
 	r.changed(r.tracker.See(r.profile.Look(e), r.printed, r.now))
 	r.looked, r.printed = r.now, false
 }

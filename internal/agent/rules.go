@@ -8,6 +8,7 @@ import (
 
 	"middleman/terminal"
 	"middleman/terminal/sight"
+	"middleman/terminal/vt"
 )
 
 // Evidence is what is known of a session at one moment.
@@ -23,6 +24,8 @@ type Evidence struct {
 	// printed need not be true now.
 	Title  string
 	Screen []string
+	// Progress is what the program says of its progress now.
+	Progress vt.Progress
 }
 
 // rule says what a screen or a title means. All that is set must hold.
@@ -31,6 +34,10 @@ type rule struct {
 	state State
 	kind  Kind   // of Waiting
 	title string // a regular expression for the title
+	// progress is set for a rule that holds while the program reports progress
+	// (OSC 9;4). That it reports none says nothing: Claude Code ends its progress
+	// while a tool runs (anthropics/claude-code#55111).
+	progress bool
 	// screen are regular expressions: each must match one of the last rows that are
 	// not blank, or a line that is wrapped to them. A dialog is looked for where no
 	// composer shows below it, work and the end of a turn in what was printed last.
@@ -49,8 +56,9 @@ const (
 var selection = rule{name: "selection", state: Waiting, kind: Question, rows: 24, screen: []string{selected, unselected}}
 
 // rules are those of a profile's program. Those of titles that ask come first, then those
-// of the screen, then those of other titles; of these the first that holds decides. A
-// dialog comes before a title of work: agents leave that while they ask.
+// of the screen, then those of other titles and of progress; of these the first that holds decides. A
+// dialog comes before a title of work: agents leave that while they ask, and a progress
+// may stay as well.
 //
 // What agy, copilot, cursor and opencode show is from the rules of herdrdev/herdr, in
 // src/detect/manifests: antigravity.toml of 2026-08-20, github-copilot.toml and
@@ -66,7 +74,8 @@ var rules = map[string][]rule{
 		selection,
 		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`^[*·✢✳✶✻✽] .*(\(.*\besc to interrupt\b|… \(\d+[smh]\b)|^\s*[⏸⏵].*\besc to interrupt\b`}},
 		{name: "interrupted", state: Idle, rows: 1, screen: []string{`^\s*⎿\s+Interrupted\b`}},
-		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}] `},
+		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}\x{25D0}-\x{25D3}] `}, // half circles since 2.1.228
+		{name: "progress", state: Working, progress: true},
 		{name: "star in the title", state: Idle, title: `^\x{2733} `},
 	},
 	"codex": {
@@ -95,6 +104,7 @@ var rules = map[string][]rule{
 			screen: []string{`(?i)\benter (to (select|confirm|submit)|accept)\b`, `(?i)\besc (to )?cancel\b`},
 		},
 		{name: "how to cancel", state: Working, rows: 6, screen: []string{`(?i)\besc (again to |to )?(cancel|interrupt)\b`}},
+		{name: "progress", state: Working, progress: true}, // github/copilot-cli#4352, of 1.0
 	},
 	"cursor": {
 		{
@@ -127,11 +137,18 @@ type matcher struct {
 	sight.Matcher
 }
 
+// ByTitle reports whether the title alone decides.
+func (m matcher) ByTitle() bool { return !m.progress && m.Matcher.ByTitle() }
+
 // matchers has the rules compiled, at the first use: a command line needs none.
 var matchers = sync.OnceValue(func() map[string][]matcher {
 	all := map[string][]matcher{}
 	for program, list := range rules {
 		for _, r := range list {
+			if r.progress {
+				all[program] = append(all[program], matcher{rule: r})
+				continue
+			}
 			m, err := sight.Compile(r.sight())
 			if err != nil {
 				panic(fmt.Sprintf("rule %q of %s: %v", r.name, program, err))
@@ -154,6 +171,8 @@ func (p Profile) Judge(e Evidence) Status { return p.Look(e).Status }
 // View is what evidence shows.
 type View struct {
 	Status
+	// Titled is what the title says by itself, "" for nothing.
+	Titled State `json:"titled,omitempty"`
 	// Composer is set if the screen shows the line in which the program takes its next
 	// prompt, with no dialog below it. What a title says is no proof of that.
 	Composer bool `json:"composer,omitempty"`
@@ -176,7 +195,7 @@ func (p Profile) Look(e Evidence) View {
 	}
 	program := p.RulesOf()
 	shown := divide(program, e.Screen)
-	v := View{Composer: shown.composer}
+	v := View{Composer: shown.composer, Titled: p.titled(e.Title)}
 	v.Status = p.running(e, shown, !v.Composer && len(composers[program]) > 0 && mayAsk(shown.latest))
 	return v
 }
@@ -193,7 +212,7 @@ func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
 	for _, m := range list {
 		rows := shown.latest
 		switch {
-		case m.ByTitle() || m.state == Waiting && shown.composer, m.state == Idle && !shown.composer, m.state == Working && mayAsk:
+		case m.progress, m.ByTitle() || m.state == Waiting && shown.composer, m.state == Idle && !shown.composer, m.state == Working && mayAsk:
 			continue
 		case m.state == Working:
 			rows = slices.Concat(shown.latest, shown.footer)
@@ -213,8 +232,21 @@ func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
 		if m.ByTitle() && m.Holds(e.Title, nil) {
 			return m.byTitle()
 		}
+		if m.progress && e.Progress.Works() {
+			return Status{State: m.state, Source: FromProgress, Rule: m.name, Confidence: medium}
+		}
 	}
 	return Status{State: Unknown, Reason: p.silence()}
+}
+
+// titled is what a title says by itself, "" for nothing.
+func (p Profile) titled(title string) State {
+	for _, m := range matchers()[p.RulesOf()] {
+		if m.ByTitle() && m.Holds(title, nil) {
+			return m.state
+		}
+	}
+	return ""
 }
 
 func (m matcher) byTitle() Status {

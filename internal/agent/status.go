@@ -31,26 +31,27 @@ const (
 
 // The sources of a Status.
 const (
-	FromExit   = "exit"
-	FromTitle  = "title"
-	FromScreen = "screen"
-	FromHook   = "hook"
+	FromExit     = "exit"
+	FromTitle    = "title"
+	FromProgress = "progress" // OSC 9;4
+	FromScreen   = "screen"
+	FromHook     = "hook"
 )
 
 // How much a Status is worth.
 const (
 	high   = "high"   // an exit, a screen that shows it, or two sources that agree
-	medium = "medium" // a title or a hook alone
+	medium = "medium" // a title, a progress or a hook alone
 )
 
 // Status is what an agent does, and why that is believed.
 type Status struct {
 	State      State     `json:"state" enum:"working,waiting,idle,done,failed,stopped,lost,unknown"`
 	Kind       Kind      `json:"kind,omitempty" enum:"permission,question,login,rate limit,background" doc:"What it waits for; background, if idle: its turn is over, and work that it has started runs"`
-	Source     string    `json:"source,omitempty" enum:"exit,title,screen,hook" doc:"What decided; unset if the state is unknown"`
+	Source     string    `json:"source,omitempty" enum:"exit,title,progress,screen,hook" doc:"What decided; unset if the state is unknown"`
 	Rule       string    `json:"rule,omitempty" doc:"The rule, or the event of the hook, that decided"`
 	Reason     string    `json:"reason,omitempty" doc:"One line for the user"`
-	Confidence string    `json:"confidence,omitempty" enum:"high,medium" doc:"high: an exit, a screen that shows it, or two sources that agree; medium: a title or a hook alone"`
+	Confidence string    `json:"confidence,omitempty" enum:"high,medium" doc:"high: an exit, a screen that shows it, or two sources that agree; medium: a title, a progress or a hook alone"`
 	Since      time.Time `json:"since,omitzero" doc:"Since when it is in this state"`
 }
 

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"middleman/terminal/vt"
 )
 
 func rows(text string) []string { return strings.Split(strings.Trim(text, "\n"), "\n") }
@@ -55,6 +57,12 @@ func TestJudge(t *testing.T) {
 		{"ended in a dialog", "claude", Evidence{Ended: true, Screen: rows(claudeDialog)}, Done, FromExit, "exit"},
 
 		{"claude works", "claude", Evidence{Title: "⠂ Fix the login", Screen: rows(claudeReady)}, Working, FromTitle, "spinner in the title"},
+		{"claude works, by its title of 2.1.228", "claude", Evidence{Title: "◐ Fix the login", Screen: rows(claudeReady)}, Working, FromTitle, "spinner in the title"},
+		{"claude works, by its progress", "claude", Evidence{Title: "✳ Claude Code", Progress: vt.Progress{State: vt.ProgressIndeterminate}, Screen: rows(claudeReady)}, Working, FromProgress, "progress"},
+		{"claude asks while its progress stays", "claude", Evidence{Progress: vt.Progress{State: vt.ProgressNormal, Percent: 40}, Screen: rows(claudeDialog)}, Waiting, FromScreen, "permission dialog"},
+		{"claude reports an error by its progress", "claude", Evidence{Progress: vt.Progress{State: vt.ProgressError}, Screen: rows(claudeReady)}, Unknown, "", ""},
+		{"copilot works, by its progress", "copilot", Evidence{Progress: vt.Progress{State: vt.ProgressIndeterminate}}, Working, FromProgress, "progress"},
+		{"progress of a program of which none is known", "gemini", Evidence{Progress: vt.Progress{State: vt.ProgressNormal}}, Unknown, "", ""},
 		{"claude works, by its screen", "claude", Evidence{Screen: rows(claudeBusy)}, Working, FromScreen, "how to interrupt"},
 		{"claude asks", "claude", Evidence{Screen: rows(claudeDialog)}, Waiting, FromScreen, "permission dialog"},
 		{"claude asks while its title says work", "claude", Evidence{Title: "⠂ Fix", Screen: rows(claudeDialog)}, Waiting, FromScreen, "permission dialog"},
@@ -138,7 +146,7 @@ func TestRules(t *testing.T) {
 	for program, list := range rules {
 		names := map[string]bool{}
 		for _, r := range list {
-			if !IsBuiltIn(program) || r.name == "" || names[r.name] || r.title == "" && len(r.screen) == 0 ||
+			if !IsBuiltIn(program) || r.name == "" || names[r.name] || r.progress == (r.title != "" || len(r.screen) > 0) || r.progress && r.state != Working ||
 				(len(r.screen) > 0) != (r.rows > 0) || !slices.Contains([]State{Working, Waiting, Idle}, r.state) ||
 				(r.state == Waiting) != (r.kind != "") {
 				t.Errorf("%s: %+v", program, r)

@@ -13,7 +13,7 @@ const (
 	settle = 2 * time.Second
 	// silentWork, silentWait and silentIdle are how long a hook is believed
 	// where the screen shows nothing that is known, of silentWait: no composer. Work
-	// shows itself by output.
+	// shows itself by output: a progress without it is believed for silentWork too.
 	silentWork = 2 * time.Minute
 	silentWait = time.Hour
 	silentIdle = 12 * time.Hour
@@ -51,6 +51,10 @@ type Tracker struct {
 	// Gone is when the screen ceased to show work, and showed nothing that is known
 	// instead; zero if it shows something.
 	Gone time.Time `json:"gone,omitzero"`
+	// Told is set once the title has told of work, and Mute once there was work that it
+	// did not tell of: what says nothing of work says nothing of its end.
+	Told bool `json:"told,omitempty"`
+	Mute bool `json:"mute,omitempty"`
 	// Now is what all this means.
 	Now Status `json:"now,omitzero"`
 }
@@ -64,6 +68,9 @@ const (
 // See takes what the program shows now. printed says that there was output since the
 // last call. It reports whether Now has changed, or whether Heard is believed.
 func (t *Tracker) See(v View, printed bool, now time.Time) bool {
+	t.Told = t.Told || v.Titled == Working
+	t.Mute = t.Mute || v.State == Working && v.Titled == Idle
+	v.Status = t.heed(v.Status)
 	v.Since = now
 	if v.same(t.Seen.Status) && v.Rule == t.Seen.Rule && !t.Seen.Since.IsZero() {
 		v.Since = t.Seen.Since
@@ -71,7 +78,7 @@ func (t *Tracker) See(v View, printed bool, now time.Time) bool {
 	switch {
 	case v.State != Unknown:
 		t.Gone = time.Time{}
-	case t.Seen.State == Working:
+	case t.Seen.State == Working && t.Seen.Source != FromProgress: // which ends before the work does
 		t.Gone = now
 	}
 	switch {
@@ -88,6 +95,16 @@ func (t *Tracker) See(v View, printed bool, now time.Time) bool {
 		t.Active = now
 	}
 	return t.Decide(now)
+}
+
+// heed returns a status that is seen, without what a title says that need not change.
+// Claude Code of before 2.1.228 tells of work by its title; that of 2.1.236 is always a
+// star (DaniAkash/agent-terminal#143).
+func (t *Tracker) heed(seen Status) Status {
+	if seen.Source == FromTitle && seen.State == Idle && t.Mute && !t.Told {
+		return Status{State: Unknown, Since: seen.Since, Reason: "its title says the same while it works, and nothing else shows what it does"}
+	}
+	return seen
 }
 
 // maxTurns is how many turns of before are known for such.
@@ -116,6 +133,8 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	}
 	t.Heard = Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason, Since: at, Source: FromHook, Confidence: medium}
 	t.Tool, t.Call, t.Held, t.Over = h.Tool, h.Call, h.Held, ""
+	t.Mute = t.Mute || h.State == Working && t.Seen.Titled == Idle
+	t.Seen.Status = t.heed(t.Seen.Status)
 	return t.Decide(now)
 }
 
@@ -137,6 +156,9 @@ func (t *Tracker) Decide(now time.Time) bool {
 			t.Over = why
 		}
 	}
+	if at := t.silence(); !at.IsZero() && !now.Before(at) {
+		t.Seen.Status = Status{State: Unknown, Since: now, Reason: "it reports progress, and has printed nothing for " + silentWork.String()}
+	}
 	s := t.decide()
 	s.Since = now
 	if s.same(t.Now) && !t.Now.Since.IsZero() {
@@ -150,11 +172,28 @@ func (t *Tracker) Decide(now time.Time) bool {
 // Next returns when Decide may say something else although nothing happens, or
 // the zero time.
 func (t *Tracker) Next() time.Time {
-	if t.Heard.State == "" || t.Over != "" || t.Now.Ended() {
+	if t.Now.Ended() {
 		return time.Time{}
 	}
-	at, _ := t.expires()
+	at := t.silence()
+	if t.Heard.State == "" || t.Over != "" {
+		return at
+	}
+	if over, _ := t.expires(); at.IsZero() || !over.IsZero() && over.Before(at) {
+		return over
+	}
 	return at
+}
+
+// silence is when a progress that is seen is no more believed, zero if none is.
+func (t *Tracker) silence() time.Time {
+	switch {
+	case t.Seen.Source != FromProgress:
+		return time.Time{}
+	case t.Active.IsZero():
+		return t.Seen.Since.Add(silentWork)
+	}
+	return t.Active.Add(silentWork)
 }
 
 // expires is when the newest hook is no more believed, and why. It is zero while the

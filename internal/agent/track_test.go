@@ -17,8 +17,9 @@ type moment struct {
 	want     State
 	kind     Kind
 	source   string
-	decides  bool // only time has passed
-	lives    bool // the server has not been restarted before it
+	decides  bool  // only time has passed
+	titled   State // what the title says, if it does not decide
+	lives    bool  // the server has not been restarted before it
 }
 
 func seen(s State, source string) *Status {
@@ -110,9 +111,49 @@ func TestTracker(t *testing.T) {
 			{at: 5.3, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 		},
 		"a hook of work that the screen does not follow": {
+			{at: 0, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 5, hear: heard(Working, ""), want: Working, source: FromHook},
 			{at: 7.1, decides: true, want: Idle, source: FromTitle},
+		},
+		"a title that is always the same": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle}, // nothing was asked of it yet
+			{at: 5, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 7.1, decides: true, want: Working, source: FromHook},
+			{at: 60, see: seen(Idle, FromTitle), composer: true, want: Working, source: FromHook}, // with output
+			{at: 181, decides: true, want: Unknown},
+			{at: 190, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 191, see: seen(Idle, FromTitle), want: Idle, source: FromHook},
+		},
+		"a title that is always the same, without hooks": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 2, see: seen(Working, FromScreen), titled: Idle, want: Working, source: FromScreen},
+			{at: 9, see: seen(Idle, FromTitle), want: Unknown},
+		},
+		"a title that follows its screen late": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 2, see: seen(Working, FromScreen), titled: Idle, want: Working, source: FromScreen},
+			{at: 2.1, see: seen(Working, FromScreen), titled: Working, want: Working, source: FromScreen},
+			{at: 9, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+		},
+		"progress, and a program that died with it": {
+			{at: 0, see: seen(Unknown, ""), want: Unknown},
+			{at: 1, see: seen(Working, FromProgress), want: Working, source: FromProgress},
+			{at: 90, see: seen(Working, FromProgress), want: Working, source: FromProgress},
+			{at: 209, decides: true, want: Working, source: FromProgress},
+			{at: 211, decides: true, want: Unknown},
+			{at: 220, see: seen(Working, FromProgress), want: Working, source: FromProgress}, // it prints again
+		},
+		"progress that ends while a tool runs": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 1, see: seen(Working, FromProgress), want: Working, source: FromProgress},
+			{at: 2, see: seen(Unknown, ""), want: Working, source: FromHook},
+			{at: 9, decides: true, want: Working, source: FromHook},
+		},
+		"progress, and a title that is always the same": {
+			{at: 1, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
+			{at: 2, see: seen(Working, FromProgress), titled: Idle, want: Working, source: FromProgress},
+			{at: 9, see: seen(Idle, FromTitle), want: Unknown},
 		},
 		"a permission whose dialog is not known": {
 			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
@@ -239,7 +280,11 @@ func TestTracker(t *testing.T) {
 				}
 				switch {
 				case m.see != nil:
-					tr.See(View{*m.see, m.composer}, true, clock(m.at))
+					v := View{Status: *m.see, Composer: m.composer, Titled: m.titled}
+					if m.see.Source == FromTitle {
+						v.Titled = m.see.State
+					}
+					tr.See(v, true, clock(m.at))
 				case m.hear != nil:
 					sent := m.sent
 					if sent == 0 {
@@ -274,7 +319,7 @@ func TestTrackerThatStays(t *testing.T) {
 // Whatever comes, in any order: a dialog that shows is waiting, an end is final,
 // what is not known is never idle, and after Next nothing more changes.
 func TestTrackerHoldsItsRules(t *testing.T) {
-	screens := []View{{Status: *seen(Unknown, "")}, {Status: *seen(Working, FromTitle)}, {Status: *seen(Idle, FromTitle)}, {Status: *asks()}, {*seen(Working, FromScreen), true}, {*seen(Unknown, ""), true}}
+	screens := []View{{Status: *seen(Unknown, "")}, {Status: *seen(Working, FromTitle)}, {Status: *seen(Idle, FromTitle)}, {Status: *asks()}, {Status: *seen(Working, FromScreen), Composer: true}, {Status: *seen(Unknown, ""), Composer: true}, {Status: *seen(Working, FromProgress), Titled: Idle}, {Status: *seen(Idle, FromTitle), Titled: Idle}}
 	hooks := []*Hook{heard(Working, ""), heard(Waiting, Question), heard(Idle, ""), heard(Idle, Background)}
 	for seed := range uint64(500) {
 		r := rand.New(rand.NewPCG(seed, 1))
@@ -303,8 +348,12 @@ func TestTrackerHoldsItsRules(t *testing.T) {
 				t.Fatalf("seed %d: unknown without a reason: %+v", seed, tr)
 			}
 			if next := tr.Next(); !next.IsZero() {
+				silent := next.Equal(tr.silence())
 				tr.Decide(next)
-				if tr.Now.Source == FromHook {
+				switch {
+				case silent && tr.Seen.Source == FromProgress:
+					t.Fatalf("seed %d: still by a progress that has ended: %+v", seed, tr)
+				case !silent && tr.Now.Source == FromHook:
 					t.Fatalf("seed %d: still by the hook when that was to end: %+v", seed, tr)
 				}
 				now = next

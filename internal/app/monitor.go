@@ -200,6 +200,8 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 			switch m.Event.Kind {
 			case terminal.EventOutput:
 				tracked.printed()
+			case terminal.EventProgress:
+				tracked.asked.soon()
 			case terminal.EventTitle, terminal.EventSize:
 				tracked.asked.soon()
 				tell.soon()

@@ -18,6 +18,7 @@ import (
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/terminal/journal"
+	"middleman/terminal/vt"
 )
 
 // The formats of handoverState. Earlier builds read only the first, in which
@@ -65,6 +66,7 @@ type handoverState struct {
 	Drained   bool             `json:"drained"`
 	Size      terminal.Size    `json:"size"`
 	Title     string           `json:"title"`
+	Progress  string           `json:"progress,omitempty"`
 	Screen    []byte           `json:"screen"` // a snapshot as of head
 	Events    []terminal.Event `json:"events"`
 	NextEvent uint64           `json:"next_event"`
@@ -113,7 +115,8 @@ func (o *owner) exportState(u *upgrade) (s *handoverState, err error) {
 		Format: handoverFormat, Build: o.build, Spec: o.spec, Dir: o.dir.Path, Socket: o.socket,
 		Token: string(o.token), Started: o.started, PID: o.pid, Umask: o.umask, ImageAt: o.selfPath,
 		Head: o.recent.head, Recent: o.recent.all(), Drained: o.drained, Size: o.size, Title: o.title,
-		Screen: o.screen.export(), Events: o.events.newest(), NextEvent: o.events.next,
+		Progress: wireProgress(o.progress),
+		Screen:   o.screen.export(), Events: o.events.newest(), NextEvent: o.events.next,
 		OldSizes: o.events.sizes, LostSize: o.events.lost, Answers: o.answers,
 		Asker: -1, Request: u.request, Seen: &o.unseen.seen, Bell: o.unseen.bell,
 	}
@@ -158,6 +161,7 @@ func importState(s *handoverState, build string, hosts []host.Host) (o *owner, e
 	o = newOwner(s.Spec, s.Dir, s.Socket, build)
 	o.token, o.started, o.pid, o.umask = []byte(s.Token), s.Started, s.PID, s.Umask
 	o.phase, o.drained, o.size, o.title, o.answers = phaseRunning, s.Drained, s.Size, s.Title, s.Answers
+	o.progress = vt.ParseProgress(s.Progress)
 	o.recent.restore(s.Recent, s.Head)
 	o.unseen.seen, o.unseen.bell = s.Head, s.Bell
 	if s.Seen != nil {

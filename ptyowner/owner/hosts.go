@@ -143,7 +143,8 @@ func (o *owner) goOn() (err error) {
 		screen.Terminal = vt.New(vt.Options{Cols: int(o.size.Cols), Rows: int(o.size.Rows)})
 	}
 	cols, rows := screen.Terminal.Size()
-	o.size, o.title = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}, screen.Terminal.Title()
+	o.size = terminal.Size{Cols: uint16(cols), Rows: uint16(rows)}
+	o.title, o.progress = screen.Terminal.Title(), screen.Terminal.Progress()
 	o.screen.init(o)
 	o.screen.restore(screen.Terminal.AppendSnapshot(nil, vt.SnapshotOptions{Scrollback: -1}), o.recent.head)
 	mark := o.journal.MarkSize(o.size.Cols, o.size.Rows)

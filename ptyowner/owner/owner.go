@@ -22,6 +22,7 @@ import (
 	"middleman/terminal"
 	"middleman/terminal/host"
 	"middleman/terminal/journal"
+	"middleman/terminal/vt"
 )
 
 // The steps of an owner process:
@@ -83,6 +84,7 @@ type owner struct {
 	recent      ring // the newest output, for viewers at the head
 	size        terminal.Size
 	title       string
+	progress    vt.Progress
 	writer      *viewer
 	watchers    int
 	viewers     map[*viewer]bool // all connected viewers, of every mode
@@ -364,6 +366,14 @@ func (o *owner) close() {
 	o.listener.Close()
 }
 
+// wireProgress returns a progress as the protocol has it.
+func wireProgress(p vt.Progress) string {
+	if p == (vt.Progress{}) {
+		return ""
+	}
+	return p.String()
+}
+
 // status returns the reply to the verb status. Called with mu held.
 func (o *owner) status() wire.Status {
 	s := wire.Status{
@@ -373,6 +383,7 @@ func (o *owner) status() wire.Status {
 		StartedAt: o.started,
 		Size:      wire.Size(o.size),
 		Title:     o.title,
+		Progress:  wireProgress(o.progress),
 		Oldest:    o.journal.Oldest(),
 		Head:      o.recent.head,
 		Writer:    o.writerInfo(),

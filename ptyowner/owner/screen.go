@@ -208,6 +208,11 @@ func (s *screen) event(e vt.Event) {
 	switch kind {
 	case terminal.EventTitle:
 		s.owner.title = e.Text
+	case terminal.EventProgress:
+		before := s.owner.progress.State
+		if s.owner.progress = vt.ParseProgress(e.Text); s.owner.progress.State == before {
+			return // percentages come often, and nobody waits for them
+		}
 	case terminal.EventBell:
 		s.owner.ring(s.end)
 	}
@@ -216,6 +221,7 @@ func (s *screen) event(e vt.Event) {
 
 var eventKinds = map[vt.EventKind]terminal.EventKind{
 	vt.EventTitle:        terminal.EventTitle,
+	vt.EventProgress:     terminal.EventProgress,
 	vt.EventBell:         terminal.EventBell,
 	vt.EventNotification: terminal.EventNotification,
 	vt.EventDirectory:    terminal.EventDirectory,

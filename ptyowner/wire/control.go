@@ -84,7 +84,7 @@ type Welcome struct {
 
 // Event is something that happened, other than output.
 type Event struct {
-	Kind   string  `json:"kind"` // title, bell, notification, directory, writer, size, unseen
+	Kind   string  `json:"kind"` // title, progress, bell, notification, directory, writer, size, unseen
 	Offset uint64  `json:"offset"`
 	Text   string  `json:"text,omitempty"`
 	Size   *Size   `json:"size,omitempty"`
@@ -130,6 +130,7 @@ type Status struct {
 	StartedAt time.Time `json:"started_at"`
 	Size      Size      `json:"size"`
 	Title     string    `json:"title,omitempty"`
+	Progress  string    `json:"progress,omitempty"` // "state;percent" of OSC 9;4; "" for none, and of an owner that does not know
 	Oldest    uint64    `json:"oldest"`
 	Head      uint64    `json:"head"`
 	Writer    *Writer   `json:"writer,omitempty"`

@@ -76,6 +76,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"output at once before the exit", testOutputTail},
 		{"output by offset", testOutputOffsets},
 		{"capture", testCapture},
+		{"progress", testProgress},
 		{"wait", testWait},
 		{"wait from an offset", testWaitFrom},
 		{"follow", testFollow},

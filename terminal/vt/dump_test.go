@@ -16,7 +16,7 @@ func (t *Terminal) dump() string {
 	fmt.Fprintf(&b, "join class=%d width=%d dropped=%v\n", t.grapheme.class, t.grapheme.width, t.graphemeDropped)
 	fmt.Fprintf(&b, "charsets %q gl=%d single=%d\n", t.charsets, t.gl, t.singleShift)
 	fmt.Fprintf(&b, "modes %016b mouse=%d encoding=%d\n", t.modes, t.mouse, t.encoding)
-	fmt.Fprintf(&b, "title %q icon %q stacks %q %q directory %q\n", t.title, t.icon, t.titleStack, t.iconStack, t.directory)
+	fmt.Fprintf(&b, "title %q icon %q stacks %q %q directory %q progress %v\n", t.title, t.icon, t.titleStack, t.iconStack, t.directory, t.progress)
 	fmt.Fprintf(&b, "palette %v special %v set %v\n", t.palette.indexed, t.palette.special, t.palette.set)
 	p := &t.parser
 	fmt.Fprintf(&b, "parser state=%d raw=%q payload=%q partial=%q\n", p.state, p.raw, p.payload, p.partial[:p.npart])

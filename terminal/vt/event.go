@@ -13,7 +13,7 @@ const (
 	// EventNotification: a desktop notification was asked for. Text is its
 	// body; Detail is its title (OSC 777) or its metadata (OSC 99).
 	EventNotification
-	// EventProgress: Text is "state;percent" as in OSC 9;4.
+	// EventProgress: Text is the progress, see Progress.String.
 	EventProgress
 	// EventDirectory: the working directory is now Text, a URL.
 	EventDirectory

@@ -199,6 +199,10 @@ func (t *Terminal) softReset() {
 func (t *Terminal) hardReset() {
 	t.reset()
 	t.titleStack, t.iconStack = nil, nil
+	if t.progress != (Progress{}) {
+		t.progress = Progress{}
+		t.emit(EventProgress, t.progress.String(), "")
+	}
 }
 
 const (

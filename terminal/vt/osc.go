@@ -83,11 +83,14 @@ func (t *Terminal) setHyperlink(data string) {
 // notifyOrProgress is OSC 9: a notification, or with "4;" the progress that
 // ConEmu shows.
 func (t *Terminal) notifyOrProgress(data string) {
-	if progress, ok := strings.CutPrefix(data, "4;"); ok {
-		t.emit(EventProgress, progress, "")
+	progress, ok := strings.CutPrefix(data, "4;")
+	if !ok {
+		t.emit(EventNotification, data, "")
 		return
 	}
-	t.emit(EventNotification, data, "")
+	if t.progress, ok = t.progress.set(progress); ok {
+		t.emit(EventProgress, t.progress.String(), "")
+	}
 }
 
 func (t *Terminal) notifyKitty(data string) {

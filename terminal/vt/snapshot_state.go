@@ -6,6 +6,7 @@ import (
 	"strings"
 )
 
+// titles draws the titles, the working directory and the progress.
 func (w *snapshotWriter) titles() {
 	t := w.t
 	for _, title := range t.titleStack {
@@ -22,6 +23,9 @@ func (w *snapshotWriter) titles() {
 	}
 	if t.directory != "" {
 		w.printf("\x1b]7;%s\x1b\\", t.directory)
+	}
+	if t.progress != (Progress{}) { // a terminal that does not know it may show it as a notification
+		w.printf("\x1b]9;4;%s\x1b\\", t.progress)
 	}
 }
 

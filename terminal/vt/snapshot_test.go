@@ -35,6 +35,7 @@ var roundTrips = []string{
 	"\x1b)0\x0elqqk\u0301",
 	"\x1bN",
 	"\x1b]2;title\x07\x1b[22;0t\x1b]0;other\x1b\\\x1b]7;file:///tmp\x07",
+	"\x1b]9;4;1;50\x07a\x1b]9;4;2\x1b\\b\x1b]9;4;3\x07c\x1b]9;4;0\x07",
 	"\x1b]8;id=a;http://example.com/\x1b\\link\x1b]8;;\x1b\\ none",
 	"\x1b[4:3m\x1b[58:2::1:2:3mcurly\x1b[59m\x1b[53mover",
 	"\x1b]4;1;rgb:11/22/33\x1b\\\x1b]10;#fff\x07\x1b]12;rgb:1/2/3\x07",
@@ -134,7 +135,7 @@ func TestSnapshotOfLongSequences(t *testing.T) {
 // A snapshot ends what was unfinished before it, asks nothing, and makes no
 // noise.
 func TestSnapshotIsQuiet(t *testing.T) {
-	quiet := []EventKind{EventTitle, EventDirectory, EventColor}
+	quiet := []EventKind{EventTitle, EventDirectory, EventProgress, EventColor}
 	for _, in := range roundTrips {
 		for cut := range len(in) + 1 {
 			s := fed(10, 6, in[:cut]).AppendSnapshot(nil, SnapshotOptions{Scrollback: -1})

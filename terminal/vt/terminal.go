@@ -58,6 +58,7 @@ type Terminal struct {
 
 	title, icon           string
 	titleStack, iconStack []string
+	progress              Progress
 	directory             string
 	palette               palette
 
@@ -139,6 +140,9 @@ func (t *Terminal) Size() (cols, rows int) { return t.cols, t.rows }
 
 // Title returns the window title as last set.
 func (t *Terminal) Title() string { return t.title }
+
+// Progress returns the progress as last reported by OSC 9;4.
+func (t *Terminal) Progress() Progress { return t.progress }
 
 // Directory returns the working directory as last reported by OSC 7: a URL as
 // the program sent it, empty if there was none.

@@ -60,7 +60,7 @@ func (c commands) status(ctx context.Context, target string, explain bool) error
 		}
 		for _, line := range []struct{ what, is string }{
 			{"profile", report.Profile}, {"source", report.Source}, {"rule", report.Rule}, {"confidence", report.Confidence},
-			{"since", age(report.Since)}, {"hook", saidBy(report.Heard)}, {"title", report.Title},
+			{"since", age(report.Since)}, {"hook", saidBy(report.Heard)}, {"title", report.Title}, {"progress", report.Progress},
 		} {
 			if line.is != "" {
 				fmt.Fprintf(c.Out, "%-12s%s\n", line.what, plaintext.Line(line.is))

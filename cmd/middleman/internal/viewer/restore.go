@@ -30,6 +30,9 @@ const (
 	// leaveOrigin makes rows count from the top again. That moves the cursor to
 	// the top, so it is put on the last row.
 	leaveOrigin = "\x1b[?6l\x1b[999;1H"
+	// progress begins what reports progress (OSC 9;4), and noProgress ends it.
+	progress   = "\x1b]9;4;"
+	noProgress = progress + "0" + stringEnd
 	// pushTitle and popTitle save and restore the terminal's title.
 	pushTitle = "\x1b[22;0t"
 	popTitle  = "\x1b[23;0t"
@@ -54,6 +57,9 @@ func (t *screenTracker) suspend() string {
 	if t.origin {
 		text += leaveOrigin
 	}
+	if t.progress { // a terminal that does not know it may show it as a notification
+		text += noProgress
+	}
 	return text
 }
 
@@ -63,7 +69,7 @@ func (t *screenTracker) clear() string {
 	// Tab stops every 8 columns; the final ESC 7 replaces the cursor that
 	// resetModes saved.
 	text := t.suspend() + "\x1b[?6l\x1b[?5W\x1b[H\x1b[2J\x1b7"
-	t.alternate, t.origin = false, false
+	t.alternate, t.origin, t.progress = false, false, false
 	return text
 }
 
@@ -79,6 +85,7 @@ type screenTracker struct {
 	split     escape.Splitter
 	alternate bool   // the alternate screen is on
 	origin    bool   // rows count from the top margin
+	progress  bool   // a progress shows
 	tail      []byte // the last bytes that were observed
 }
 
@@ -117,6 +124,9 @@ func (t *screenTracker) sequence(p []byte, whole bool) {
 		return
 	case string(p) == "\x1b[!p": // DECSTR
 		t.origin = false
+		return
+	case bytes.HasPrefix(p, []byte(progress)):
+		t.progress = !bytes.HasPrefix(p[len(progress):], []byte("0"))
 		return
 	case len(p) < 5 || p[1] != '[' || p[2] != '?':
 		return

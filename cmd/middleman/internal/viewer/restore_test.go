@@ -20,6 +20,7 @@ func TestRestore(t *testing.T) {
 		{"rendition", "\x1b[1;3;4;7;38;2;1;2;3;48;5;9m\x1b]8;;http://example.org\x1b\\link"},
 		{"colours", "\x1b]4;1;#123456\a\x1b]10;#111111\a\x1b]11;#222222\a\x1b]12;#333333\a"},
 		{"modes", "\x1b[4h\x1b[20h\x1b[?7l\x1b[?5h\x1b[?2026h\x1b[?69h\x1b[3;20s"},
+		{"progress", "\x1b]9;4;1;50\a"},
 		{"character set", "\x1b(0\x0e\x1b)0"},
 		{"string cut off", "\x1b]0;half a tit"},
 		{"sequence cut off", "\x1b[38;5"},

@@ -379,7 +379,7 @@ func (w *window) event(e vt.Event) {
 	case vt.EventNotification:
 		w.tell("\x1b]9;" + text + stringEnd)
 	case vt.EventProgress:
-		w.tell("\x1b]9;4;" + text + stringEnd)
+		w.tell(progress + text + stringEnd)
 	case vt.EventClipboard:
 		if text != "?" {
 			w.tell("\x1b]52;" + plaintext.Line(e.Detail) + ";" + text + stringEnd)
