@@ -147,6 +147,18 @@ var kinds = []kind{
 	{name: "git directory elsewhere", make: func(t *testing.T, dir string) string {
 		return cloned("--separate-git-dir="+dir+"-git")(t, dir)
 	}},
+	{name: "git directory behind a link", make: func(t *testing.T, dir string) string {
+		cloned()(t, dir)
+		if err := errors.Join(os.Rename(dir+"/.git", dir+"-git"), os.Symlink(dir+"-git", dir+"/.git")); err != nil {
+			t.Fatal(err)
+		}
+		return dir
+	}},
+	{name: "worktree of one whose git directory is elsewhere", make: func(t *testing.T, dir string) string {
+		cloned("--separate-git-dir="+dir+"-git")(t, dir+"-main")
+		runGit(t, dir+"-main", "worktree", "add", "-q", dir)
+		return dir
+	}},
 	{name: "CRLF checkout", make: cloned("-c", "core.autocrlf=true")},
 	{name: "alternates", make: func(t *testing.T, dir string) string {
 		runGit(t, "/", "clone", "-q", "--shared", newRepo(t), dir)
@@ -265,6 +277,68 @@ func TestKindsOfRepository(t *testing.T) {
 			k.live(t, m, base, w)
 			runGit(t, w.GitDir, "--git-dir=.", "fsck", "--no-dangling")
 		})
+	}
+}
+
+// A merge into a branch that is checked out brings that checkout forward, wherever its
+// git directory is, and writes into no git directory.
+func TestMergeIntoKinds(t *testing.T) {
+	t.Parallel()
+	for _, k := range kinds {
+		if k.refused != nil || k.unsure != nil { // filters are refused, see TestMergeRefuses
+			continue
+		}
+		t.Run(k.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			stand := k.make(t, filepath.Join(t.TempDir(), "repo"))
+			w := create(t, m, request(stand, "w1"))
+			for _, name := range []string{"merged", "packed-refs", "hooks/post-checkout"} {
+				write(t, filepath.Join(w.Root, name), "merged\n")
+				runGit(t, w.Root, "add", "-f", "--sparse", name)
+			}
+			runGit(t, w.Root, "commit", "-q", "-m", "More")
+			got, err := m.Merge(t.Context(), w, workspace.MergeRequest{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Lstat(filepath.Join(w.GitDir, "merged")); err == nil {
+				t.Errorf("%s has a file of the merge", w.GitDir)
+			}
+			if got.Checkout == "" {
+				return
+			}
+			if text := runGit(t, got.Checkout, "status", "--porcelain"); text != "" || runGit(t, got.Checkout, "rev-parse", "HEAD") != got.After {
+				t.Errorf("%s is not at %s, or differs:\n%s", got.Checkout, got.After, text)
+			}
+			if !exists(got.Checkout + "/merged") {
+				t.Errorf("%s has no file of the merge", got.Checkout)
+			}
+		})
+	}
+}
+
+// Where nobody knows which checkout has the branch, nothing is merged.
+func TestMergeIntoNobodyKnows(t *testing.T) {
+	m, _ := newManager(t)
+	dir := filepath.Join(t.TempDir(), "repo")
+	cloned("--separate-git-dir="+dir+"-git")(t, dir)
+	w := create(t, m, request(dir, "w1"))
+	commit(t, w.Root, "new.txt", "1\n")
+	before := runGit(t, dir, "for-each-ref") + treeState(t, w.GitDir+"/hooks")
+	if err := os.Rename(dir, dir+"-moved"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.Merge(t.Context(), w, workspace.MergeRequest{}); !errors.Is(err, workspace.ErrInUse) || !strings.Contains(err.Error(), "git does not know where that is") {
+		t.Errorf("%v", err)
+	}
+	if after := runGit(t, dir+"-moved", "for-each-ref") + treeState(t, w.GitDir+"/hooks"); after != before || exists(w.GitDir+"/new.txt") {
+		t.Errorf("it was\n%s\nand is\n%s", before, after)
+	}
+	runGit(t, dir+"-moved", "config", "core.worktree", dir+"-moved")
+	got, err := m.Merge(t.Context(), w, workspace.MergeRequest{})
+	if err != nil || got.Checkout != dir+"-moved" || !exists(dir+"-moved/new.txt") {
+		t.Errorf("%+v, %v", got, err)
 	}
 }
 

@@ -69,9 +69,9 @@ func (c Command) tryBox(ctx context.Context, program string) error {
 }
 
 // box returns argv wrapped so that it runs in a sandbox. There it can write to
-// one directory alone. It can read the directories in shown even below /run,
-// which the sandbox hides otherwise (a user's disk may be mounted there), and below
-// those in hidden. These have sockets that lead out. Without a usable bwrap box
+// one directory alone. It can read the directories in shown even below /run and /dev,
+// which the sandbox hides otherwise (a user's disk, or a memory file system, may be mounted
+// there), and below those in hidden. These have sockets that lead out. Without a usable bwrap box
 // returns argv unchanged.
 func box(argv []string, writable string, shown, hidden []string) []string {
 	program, err := boxProgram()
@@ -86,7 +86,7 @@ func box(argv []string, writable string, shown, hidden []string) []string {
 	}
 	for _, dir := range shown {
 		within := func(h string) bool { return dir == h || strings.HasPrefix(dir, h+"/") }
-		if slices.ContainsFunc(append(slices.Clone(hidden), "/run"), within) {
+		if slices.ContainsFunc(append(slices.Clone(hidden), "/run", "/dev"), within) {
 			flags = append(flags, "--ro-bind", dir, dir)
 		}
 	}

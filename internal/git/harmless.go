@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,6 +38,11 @@ func CheckoutDir(commonDir, root string) (string, error) {
 	case err != nil:
 		return "", err
 	case info.IsDir() && SameDir(dot, commonDir):
+		return commonDir, nil
+	case IsMainCheckout(root, commonDir):
+		if entry, err := FindEntry(commonDir, "", root); err != nil || entry != "" {
+			return "", cmp.Or(err, elsewhere) // in a worktree git puts no such thing
+		}
 		return commonDir, nil
 	case !info.Mode().IsRegular():
 		return "", elsewhere

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"middleman/internal/plainfile"
@@ -15,6 +16,8 @@ import (
 // Worktree is a checkout that git lists.
 type Worktree struct {
 	Path   string
+	Bare   bool   // the repository has no main checkout, and Path is its directory
+	Nobody bool   // nobody knows where this main checkout is, and Path is the repository's directory
 	Branch string // a full ref name, or ""
 	Locked string // why it is locked, as git shows it; also "" if it is locked without a reason
 	Gone   string // why git would prune it, or ""
@@ -36,6 +39,8 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 		}
 		last := &list[len(list)-1]
 		switch key {
+		case "bare":
+			last.Bare = true
 		case "branch":
 			last.Branch = value
 		case "locked":
@@ -50,7 +55,46 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("list worktrees of %s: git named none", p.CommonDir)
 	}
-	return list, nil
+	return list, p.findMain(ctx, &list[0])
+}
+
+// findMain sets where the main checkout is, if git lists the repository's directory
+// instead: it does where that is not the .git in the checkout, as for a submodule, with
+// `git init --separate-git-dir` and behind a link. Then core.worktree names the checkout,
+// or p is of it.
+func (p Dirs) findMain(ctx context.Context, main *Worktree) error {
+	if main.Bare || !SameDir(main.Path, p.CommonDir) {
+		return nil
+	}
+	if p.GitDir == p.CommonDir && p.WorkTree != "" {
+		main.Path = p.WorkTree
+		return nil
+	}
+	// With GIT_COMMON_DIR git does not look at core.worktree. Without that setting it
+	// takes the current directory for the checkout.
+	c := Whole(p.CommonDir).Look("rev-parse", "--show-toplevel")
+	c.Env = slices.DeleteFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GIT_COMMON_DIR=") })
+	top, err := c.Line(ctx)
+	if _, failed := errors.AsType[*Error](err); err != nil && !failed {
+		return err
+	}
+	if top = filepath.FromSlash(top); err != nil || strings.Contains(top, "\n") || SameDir(top, p.CommonDir) {
+		main.Nobody = true
+		return nil
+	}
+	main.Path = top
+	return nil
+}
+
+// IsMainCheckout reports whether the .git in dir leads to the repository: it is the
+// repository's directory, a link to it, or a file that names it.
+func IsMainCheckout(dir, commonDir string) bool {
+	dot := filepath.Join(dir, ".git")
+	if SameDir(dot, commonDir) {
+		return true
+	}
+	named, err := ReadGitFile(dot)
+	return err == nil && named != "" && SameDir(named, commonDir)
 }
 
 // FindEntry returns git's directory for the worktree at root, or "" if the

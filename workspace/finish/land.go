@@ -132,7 +132,13 @@ func (m *merge) checkedOut(ctx context.Context) (*checkout, error) {
 			plaintext.Quoted(m.out.Into), plaintext.Quoted(trees[found[0]].Path), plaintext.Quoted(trees[found[1]].Path), ErrInUse)
 	}
 	c := &checkout{dirs: git.Dirs{GitDir: m.w.GitDir, CommonDir: m.w.GitDir, WorkTree: trees[found[0]].Path}}
-	if found[0] > 0 {
+	switch {
+	case trees[found[0]].Nobody && git.IsMainCheckout(m.w.Repository, m.w.GitDir):
+		c.dirs.WorkTree = m.w.Repository
+	case trees[found[0]].Nobody:
+		return nil, fmt.Errorf("branch %s is checked out in the main checkout of %s, and git does not know where that is: check out another branch there, or set core.worktree: %w",
+			plaintext.Quoted(m.out.Into), plaintext.Quoted(m.w.GitDir), ErrInUse)
+	case found[0] > 0:
 		if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, "", c.dirs.WorkTree); err != nil {
 			return nil, err
 		}
