@@ -113,11 +113,19 @@ func (q *Quarantine) site() (site, error) {
 	if err != nil {
 		return site{}, fmt.Errorf("find git's directory for %s: %w", plaintext.Quoted(q.w.Root), err)
 	}
+	if dot := filepath.Join(q.w.Root, ".git"); isLink(dot) {
+		return site{}, fmt.Errorf("%s is a symbolic link, which a sandboxed session cannot have: use a workspace with a worktree, or put a file there with the line \"gitdir: %s\"", plaintext.Quoted(dot), plaintext.Quoted(common))
+	}
 	entry, err := filepath.Rel(common, gitDir)
 	if err != nil || !filepath.IsLocal(entry) {
 		return site{}, fmt.Errorf("find git's directory for %s: %s is not in %s: %w", plaintext.Quoted(q.w.Root), plaintext.Quoted(gitDir), plaintext.Quoted(common), git.ErrElsewhere)
 	}
 	return site{Dirs: git.Dirs{GitDir: gitDir, CommonDir: common, WorkTree: q.w.Root}, entry: entry}, nil
+}
+
+func isLink(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode()&fs.ModeSymlink != 0
 }
 
 // siteOf is site for a private directory that was made, whose checkout may be removed.

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -283,12 +282,11 @@ func executeWithin(l Limits, argv []string, more ...string) error {
 // limits of the program are below what this process has already: under them the kernel
 // gives no more, and the runtime would end the process with a trace of its goroutines.
 func reserve(p program) {
-	size := 1 << 20
+	size := 2 << 20
 	for _, s := range slices.Concat(p.argv, p.env) {
 		size += 2 * (len(s) + 32) // a copy, rounded up to a size class, and a pointer to it
 	}
 	runtime.GOMAXPROCS(1) // no thread beside this one has to run
-	debug.SetGCPercent(-1)
 	held := make([]byte, size)
 	runtime.KeepAlive(held)
 	runtime.GC() // frees it, for this process to use again

@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"errors"
 	"net"
 	"os"
 	"os/exec"
@@ -153,6 +154,51 @@ func TestSandboxedSessionInADirectory(t *testing.T) {
 	r.call("DELETE", "/workspaces/"+dir.ID+"?stop_sessions=true&discard_work=true", nil)
 	if _, err := os.Lstat(p.dirs.Quarantine(dir.ID)); err == nil {
 		t.Error("something of the sandbox is left")
+	}
+}
+
+// A checkout whose git directory is elsewhere is sandboxed as any; behind a link it is
+// refused when the session is asked for, and what to do is said.
+func TestSandboxedSessionWithGitElsewhere(t *testing.T) {
+	if sandbox.Probe().Bubblewrap == "" {
+		t.Skip(sandbox.Probe().NoBubblewrap)
+	}
+	for _, link := range []bool{false, true} {
+		p := newPlace(t)
+		git(t, p.repository, "config", "user.name", "n")
+		git(t, p.repository, "config", "user.email", "n@example.org")
+		dot, elsewhere := filepath.Join(p.repository, ".git"), filepath.Join(t.TempDir(), "store")
+		err := os.Rename(dot, elsewhere)
+		if link {
+			err = errors.Join(err, os.Symlink(elsewhere, dot))
+		} else {
+			err = errors.Join(err, os.WriteFile(dot, []byte("gitdir: "+elsewhere+"\n"), 0o600))
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := p.serve(t)
+		made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Directory: p.repository, Mode: workspace.ModeInPlace})
+		here := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=60s", nil)
+		a := r.call("POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c",
+			`echo x >>.git; echo "gitdir: /tmp" >new; mv new .git; mkdir -p "$(git rev-parse --git-common-dir)/hooks"; echo x >"$(git rev-parse --git-common-dir)/hooks/post-commit"
+			echo x >>"` + elsewhere + `/hooks/post-commit"; echo x >inside; git add inside && git commit -qm sandboxed`}})
+		if link {
+			if a.status/100 != 4 || !strings.Contains(string(a.body), "is a symbolic link") || !strings.Contains(string(a.body), "gitdir: "+elsewhere) {
+				t.Errorf("behind a link: %d %s", a.status, a.body)
+			}
+			continue
+		}
+		if a.status/100 != 2 {
+			t.Fatalf("%d %s", a.status, a.body)
+		}
+		r.until("the commit is in the checkout", func() bool { return strings.HasPrefix(subject(t, p.repository, "HEAD"), "sandboxed") })
+		if _, err := os.Lstat(filepath.Join(elsewhere, "hooks", "post-commit")); err == nil {
+			t.Error("a hook came out")
+		}
+		if text, err := os.ReadFile(dot); err != nil || string(text) != "gitdir: "+elsewhere+"\n" {
+			t.Errorf(".git is %q, %v", text, err)
+		}
 	}
 }
 
