@@ -249,7 +249,7 @@ func (i *importing) moveBranch(ctx context.Context, own string) (stays bool, err
 // the sandbox last saw it, an Import that was killed moved it there, or nothing of it is
 // lost. No other checkout may have it.
 func (i *importing) mayMove(ctx context.Context, before, own string) (bool, error) {
-	trees, err := i.repo().Worktrees(ctx)
+	trees, err := i.s.Worktrees(ctx)
 	if err != nil {
 		return false, err
 	}
