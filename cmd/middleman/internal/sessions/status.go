@@ -21,7 +21,8 @@ func (c commands) statusCommand() *cobra.Command {
 		Short: "Tell whether a coding agent works, waits for you, or is idle",
 		Long: `Tell whether the program of a session works, waits for you, is idle, or has ended.
 
-The state comes from the present screen and the terminal's title, by rules of the
+The state comes from the present screen, the terminal's title and the progress that
+the program reports (OSC 9;4), by rules of the
 program's profile (` + "`middleman profile list`" + `), and from what the program's
 hooks report; never from output that has scrolled away, or that stands above the line
 in which the program takes its next prompt. A title never ends what a hook says the

@@ -35,7 +35,7 @@ export interface Hello {
 }
 
 export interface TerminalEvent {
-  kind: 'title' | 'bell' | 'notification' | 'directory' | 'writer' | 'size' | 'unseen'
+  kind: 'title' | 'progress' | 'bell' | 'notification' | 'directory' | 'writer' | 'size' | 'unseen'
   text?: string
   size?: Size
   writer?: Writer
