@@ -35,14 +35,19 @@ var _ host.Host = Host{}
 func (Host) Name() string { return Name }
 
 const (
-	// startTimeout bounds a start. meetTime bounds how long the pane's helpers
-	// may take to connect, and is shorter.
+	// startTimeout bounds each try to make a pane. queueTime bounds how long a start
+	// waits for others, which make their panes one after the other: on a busy machine
+	// fifty at once take a minute. meetTime bounds how long the pane's helpers may
+	// take to connect.
 	startTimeout = 15 * time.Second
+	queueTime    = 2 * time.Minute
 	meetTime     = 10 * time.Second
 	// endingTime is how long create retries while an ending server is in the
-	// way. Such a server, if it has a client left, still listens but rejects
-	// others.
+	// way, from its first try on, and leastTries how often it tries at least: on a
+	// busy machine one try takes seconds. Such a server, if it has a client left,
+	// still listens but rejects others.
 	endingTime = 3 * time.Second
+	leastTries = 6
 	// againAfter is how long create waits before its second try. The wait
 	// doubles for each further try.
 	againAfter = 5 * time.Millisecond
@@ -85,7 +90,7 @@ type starter struct {
 }
 
 func (s *starter) start(ctx context.Context) (t *paneTerminal, err error) {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	ctx, cancel := context.WithTimeout(ctx, queueTime)
 	defer cancel()
 	s.step = "find tmux"
 	if s.c, err = s.b.client(ctx); err != nil {
@@ -133,11 +138,18 @@ func (s *starter) undo() {
 // names the pane by its id, whatever the user's hooks did in between. It tries
 // again if the server was about to end.
 func (s *starter) create(ctx context.Context, ln *net.UnixListener) error {
-	deadline := time.Now().Add(endingTime)
-	for wait := againAfter; ; wait *= 2 {
+	var deadline time.Time
+	for tries, wait := 1, againAfter; ; tries, wait = tries+1, wait*2 {
 		in := s.b.input(s.c)
-		err := in.locked(ctx, func() error { return s.tryCreate(ctx, in) })
-		if err == nil || !serverEnded(err) || time.Now().After(deadline) || ctx.Err() != nil {
+		err := in.locked(ctx, func() error {
+			if deadline.IsZero() {
+				deadline = time.Now().Add(endingTime)
+			}
+			ctx, cancel := context.WithTimeout(ctx, startTimeout)
+			defer cancel()
+			return s.tryCreate(ctx, in)
+		})
+		if err == nil || !serverEnded(err) || tries >= leastTries && time.Now().After(deadline) || ctx.Err() != nil {
 			return err
 		}
 		dismiss(ln, wait)
