@@ -179,7 +179,7 @@ func (s *App) maker() confine.Maker {
 	if err != nil {
 		s.Log.Warn("find the home directory", "error", err)
 	}
-	return confine.Maker{Dirs: s.Dirs, Settings: s.Sandbox, Home: home, Executable: s.Executable}
+	return confine.Maker{Dirs: s.Dirs, Settings: s.Sandbox, Home: home, Executable: s.Executable, Notify: s.Notify, Profiles: s.Profiles}
 }
 
 // confine makes the sandbox of a session.

@@ -27,6 +27,10 @@ type Maker struct {
 	Home string
 	// Executable is the absolute path of middleman.
 	Executable string
+	// Notify is the command for notices of the server, and Profiles are the user's, as they
+	// were when it started.
+	Notify   []string
+	Profiles map[string]agent.Definition
 }
 
 // Session is what a policy is made for.

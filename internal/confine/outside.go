@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"middleman/internal/config"
 	"middleman/internal/environ"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
@@ -48,20 +47,6 @@ var readOutside = []struct {
 	}},
 }
 
-// ownFiles are middleman's: settings and policy decide what the next sandbox opens.
-// Directories that are links are refused already, see config.Dirs.Touches.
-func (b *builder) ownFiles() []string {
-	files := []string{b.Dirs.Config, b.Dirs.TLS()}
-	if settings, err := config.Load(b.Dirs.File()); err == nil { // a server does not start with others
-		for _, path := range []string{settings.TLS.Cert, settings.TLS.Key} {
-			if filepath.IsAbs(path) {
-				files = append(files, path)
-			}
-		}
-	}
-	return files
-}
-
 // settingsHomes are the variables that a path of readOutside may begin with, and where the
 // directory is without them, below the home directory. "" is nowhere.
 var settingsHomes = map[string]string{"XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "ZDOTDIR": "", "BASH_ENV": "", "ENV": "", "GIT_CONFIG_GLOBAL": ""}
@@ -75,14 +60,14 @@ const (
 // reading is a path that a program outside reads.
 type reading struct {
 	path, reader string
-	setting      string // of git that names it, if one does
+	setting, of  string // what names it, such as core.editor of your git settings, if anything does
 	file         bool   // counts only if it is no directory
 }
 
 // String says in a message what is read.
 func (r reading) String() string {
 	if r.setting != "" {
-		return fmt.Sprintf("%s, which %s of your git settings names,", plaintext.Quoted(r.path), plaintext.Quoted(r.setting))
+		return fmt.Sprintf("%s, which %s of %s names,", plaintext.Quoted(r.path), plaintext.Quoted(r.setting), r.of)
 	}
 	return fmt.Sprintf("%s, which %s reads outside,", plaintext.Quoted(r.path), r.reader)
 }
@@ -94,10 +79,7 @@ func (b *builder) outside() error {
 	ctx, cancel := context.WithTimeout(context.Background(), renewTime)
 	defer cancel()
 	open := b.open()
-	var all []reading
-	for _, path := range b.ownFiles() {
-		all = append(all, reading{path: path, reader: "middleman"})
-	}
+	all := b.ownReadings()
 	for _, group := range readOutside {
 		for _, path := range group.paths {
 			for _, path := range b.settingsPaths(path) {
@@ -109,15 +91,7 @@ func (b *builder) outside() error {
 	if err != nil {
 		return fmt.Errorf("read which programs your git settings name: %w", err)
 	}
-	for _, n := range named {
-		paths := []string{n.Path}
-		if n.Program != "" {
-			paths = b.found(n.Program)
-		}
-		for _, path := range paths {
-			all = append(all, reading{path: path, reader: "git", setting: n.Setting, file: n.Word})
-		}
-	}
+	all = append(all, b.readings("git", "your git settings", named)...)
 	for _, path := range b.startFiles() {
 		all = append(all, reading{path: path, reader: "your shell"})
 	}

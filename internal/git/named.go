@@ -25,6 +25,9 @@ type Named struct {
 	// Word says that it is a word of a command, and not the value of a setting that is
 	// a path.
 	Word bool
+	// Runs says of such a word that it is run, or that the shell writes there: it matters
+	// also if nothing is there.
+	Runs bool
 }
 
 // pathValued are settings whose value is the path of what git reads or runs.

@@ -25,6 +25,9 @@ type words struct {
 	all       []Named
 }
 
+// interpreters are programs that run what their first argument names.
+var interpreters = []string{".", "source", "sh", "bash", "dash", "ksh", "zsh", "fish", "python", "python3", "perl", "ruby", "node", "lua"}
+
 const maxScripts = 4 // scripts in arguments of scripts
 
 // isCommand reports whether git gives the value of a setting to sh.
@@ -35,6 +38,25 @@ func isCommand(key string) bool {
 }
 
 func lastPart(key string) string { return key[strings.LastIndex(key, ".")+1:] }
+
+// NamedByScript returns what a script for sh names that the setting of another program has. dir
+// is where it runs, "" if that is not known.
+func NamedByScript(setting, script, dir, home string) []Named {
+	w := words{key: setting, home: home, dir: dir}
+	w.script(script, 0)
+	return w.all
+}
+
+// NamedByArguments is NamedByScript for a program and its arguments, which no shell reads.
+func NamedByArguments(setting string, argv []string, dir, home string) []Named {
+	w := words{key: setting, home: home, dir: dir}
+	all := make([]Word, len(argv))
+	for i, arg := range argv {
+		all[i].Text = arg
+	}
+	w.words(all, 0)
+	return w.all
+}
 
 // namedByCommand returns what the value of a setting that is a command names.
 func namedByCommand(key, value, home string) []Named {
@@ -53,29 +75,32 @@ func namedByCommand(key, value, home string) []Named {
 }
 
 // script adds what a script names: what it runs, and each word that is a path.
-func (w *words) script(text string, depth int) {
+func (w *words) script(text string, depth int) { w.words(Split(text), depth) }
+
+// words is script for the words of one.
+func (w *words) words(list []Word, depth int) {
 	starts, name, last, before := true, "", "", ""
-	for _, word := range split(text) {
-		before, last = last, word.text
+	for _, word := range list {
+		before, last = last, word.Text
 		switch {
-		case word.operator:
-			if word.text != "<" && word.text != ">" {
+		case word.Operator:
+			if word.Text != "<" && word.Text != ">" {
 				starts, name = true, ""
-				w.bracket(word.text)
+				w.bracket(word.Text)
 			}
-		case before == "<" || before == ">" || starts && startsLater(word.text):
-			w.argument(word.text, false)
+		case before == "<" || before == ">" || starts && startsLater(word.Text):
+			w.argument(word.Text, before == ">")
 		case depth < maxScripts && (name == "eval" || isFlag(before) && (before == "-S" || strings.HasSuffix(before, "c"))):
-			w.script(word.text, depth+1)
+			w.script(word.Text, depth+1)
 		case starts:
-			starts, name = false, word.text
-			w.program(word.text)
+			starts, name = false, word.Text
+			w.program(word.Text)
 		case name == "cd" || name == "pushd":
-			w.argument(word.text, false)
-			w.change(word.text)
+			w.argument(word.Text, false)
+			w.change(word.Text)
 		default:
-			runs := before == name && slices.Contains([]string{".", "source", "sh", "bash", "dash", "ksh", "zsh"}, name)
-			w.argument(word.text, runs)
+			runs := before == name && slices.Contains(interpreters, filepath.Base(name))
+			w.argument(word.Text, runs)
 		}
 	}
 }
@@ -118,23 +143,23 @@ func (w *words) change(to string) {
 func (w *words) program(word string) {
 	switch path := atHome(word, w.home); {
 	case filepath.IsAbs(path):
-		w.add(path)
+		w.add(path, true)
 		w.fields(afterFirst(word))
 	case strings.ContainsAny(word, "$`*?["):
 		w.fields(word)
 	case !strings.Contains(word, "/"):
 		w.bare(word)
 	case w.dir != "":
-		w.add(filepath.Join(w.dir, word))
+		w.add(filepath.Join(w.dir, word), true)
 	}
 }
 
-// argument adds another word. runs says that it is a script.
+// argument adds another word. runs says that it is a script, or what the shell writes.
 func (w *words) argument(word string, runs bool) {
 	path := atHome(word, w.home)
 	if filepath.IsAbs(path) {
 		if first := strings.FieldsFunc(path, separates); len(first) > 1 && isThere(path) && !isThere(first[0]) || !strings.ContainsAny(word, " \t\n") {
-			w.add(path) // and no script for a shell
+			w.add(path, runs) // and no script for a shell
 			word = afterFirst(word)
 		}
 		w.fields(word)
@@ -146,7 +171,7 @@ func (w *words) argument(word string, runs bool) {
 	}
 	path = filepath.Join(w.dir, word)
 	if runs || strings.HasPrefix(word, "./") || strings.HasPrefix(word, "../") || isThere(path) {
-		w.add(path)
+		w.add(path, runs)
 	}
 }
 
@@ -159,7 +184,7 @@ func isThere(path string) bool {
 func (w *words) fields(text string) {
 	for _, field := range strings.FieldsFunc(text, separates) {
 		if path := atHome(field, w.home); filepath.IsAbs(path) {
-			w.add(path)
+			w.add(path, false)
 		}
 	}
 }
@@ -175,33 +200,36 @@ func afterFirst(text string) string {
 	return text[at:]
 }
 
-func (w *words) add(path string) {
+func (w *words) add(path string, runs bool) {
 	path = filepath.Clean(path)
-	if !slices.ContainsFunc(w.all, func(n Named) bool { return n.Path == path }) {
-		w.all = append(w.all, Named{Setting: w.key, Path: path, Word: true})
+	at := slices.IndexFunc(w.all, func(n Named) bool { return n.Path == path })
+	if at < 0 {
+		w.all = append(w.all, Named{Setting: w.key, Path: path, Word: true, Runs: runs})
+		return
 	}
+	w.all[at].Runs = w.all[at].Runs || runs
 }
 
 // bare adds a program that is found in PATH.
 func (w *words) bare(name string) {
 	if name != "" && !slices.Contains([]string{"cd", "pushd", "."}, name) && !slices.ContainsFunc(w.all, func(n Named) bool { return n.Program == name }) {
-		w.all = append(w.all, Named{Setting: w.key, Program: name, Word: true})
+		w.all = append(w.all, Named{Setting: w.key, Program: name, Word: true, Runs: true})
 	}
 }
 
-// word is a word of a script, without its quotes, or an operator.
-type word struct {
-	text     string
-	operator bool
+// Word is a word of a script, without its quotes, or an operator.
+type Word struct {
+	Text     string
+	Operator bool
 }
 
-// split returns the words of a script as sh has them. What sh expands stays as it is.
-func split(script string) (all []word) {
+// Split returns the words of a script as sh has them. What sh expands stays as it is.
+func Split(script string) (all []Word) {
 	var now strings.Builder
 	inWord, quote, escaped := false, rune(0), false
 	end := func() {
 		if inWord {
-			all = append(all, word{text: now.String()})
+			all = append(all, Word{Text: now.String()})
 		}
 		now.Reset()
 		inWord = false
@@ -226,7 +254,7 @@ func split(script string) (all []word) {
 			end()
 		case strings.ContainsRune("\n;&|()<>`", r):
 			end()
-			all = append(all, word{string(r), true})
+			all = append(all, Word{string(r), true})
 		default:
 			now.WriteRune(r)
 			inWord = true
