@@ -181,10 +181,11 @@ type builder struct {
 	// shown are the writable directories as people know them, and copied those that
 	// the program has a copy of.
 	shown, copied []string
-	added         []string // the writable directories that settings and profile name
-	logins        []login  // those that may come out
-	masked        []string // the secrets that the program has placeholders for
-	temp          string   // says where temporary files are
+	added         []string            // the writable directories that settings and profile name
+	logins        []login             // those that may come out
+	masked        []string            // the secrets that the program has placeholders for
+	temp          string              // says where temporary files are
+	inPath        map[string][]string // see found
 }
 
 func (b *builder) note(format string, args ...any) {

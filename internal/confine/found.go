@@ -14,6 +14,13 @@ import (
 // of this process, in the one that it was given, and in the one of the user's login or the
 // caller. A link that leads nowhere counts, and so does what follows it.
 func (b *builder) found(name string) (paths []string) {
+	if paths, known := b.inPath[name]; known {
+		return paths
+	}
+	if b.inPath == nil {
+		b.inPath = map[string][]string{}
+	}
+	defer func() { b.inPath[name] = paths }()
 	for _, list := range b.searched() {
 		for _, dir := range filepath.SplitList(list) {
 			path := filepath.Join(dir, name)
@@ -34,14 +41,26 @@ func (b *builder) found(name string) (paths []string) {
 
 // searched returns each PATH that programs outside may be found in.
 func (b *builder) searched() []string {
-	lists := []string{os.Getenv("PATH")}
+	lists := b.values("PATH")
 	for _, entry := range ownpath.Environ() {
 		if list, is := strings.CutPrefix(entry, "PATH="); is && !slices.Contains(lists, list) {
 			lists = append(lists, list)
 		}
 	}
-	if slices.Contains([]string{environ.Caller, environ.LoginShell, environ.Listed}, b.env.Sources()["PATH"]) { // others count inside alone
-		lists = append(lists, b.env.Lookup("PATH"))
-	}
 	return lists
+}
+
+// values returns what a variable is outside: of this process, and of the user's login or the
+// caller. Others count inside alone.
+func (b *builder) values(name string) (values []string) {
+	all := []string{os.Getenv(name)}
+	if slices.Contains([]string{environ.Caller, environ.LoginShell, environ.Listed}, b.env.Sources()[name]) {
+		all = append(all, b.env.Lookup(name))
+	}
+	for _, value := range all {
+		if value != "" && !slices.Contains(values, value) {
+			values = append(values, value)
+		}
+	}
+	return values
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 
-	"middleman/internal/environ"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
 	"middleman/internal/sandbox"
@@ -36,7 +35,7 @@ var readOutside = []struct {
 		"$XDG_CONFIG_HOME/nushell", "$XDG_CONFIG_HOME/elvish", ".elvish", ".xonshrc", "$XDG_CONFIG_HOME/xonsh",
 	}},
 	// The user's tmux; middleman's own has a file in the directory of settings.
-	{"tmux", []string{".tmux.conf", "$XDG_CONFIG_HOME/tmux"}},
+	{"tmux", []string{".tmux.conf", ".tmux", "$XDG_CONFIG_HOME/tmux"}},
 	// ssh, which runtimes are reached by, and which git fetches by; sshd.
 	{"ssh", []string{".ssh"}},
 	// The login itself: PAM, the user's systemd, and what starts a desktop.
@@ -92,9 +91,7 @@ func (b *builder) outside() error {
 		return fmt.Errorf("read which programs your git settings name: %w", err)
 	}
 	all = append(all, b.readings("git", "your git settings", named)...)
-	for _, path := range b.startFiles() {
-		all = append(all, reading{path: path, reader: "your shell"})
-	}
+	all = slices.Concat(all, b.namedByShells(), b.namedByTmux(), b.namedBySSH(), b.namedByVariables())
 	left := maxRead
 	for _, r := range all {
 		for _, path := range append([]string{r.path}, linksIn(r.path, open, maxDepth, &left)...) {
@@ -125,10 +122,7 @@ func (b *builder) settingsPaths(path string) (paths []string) {
 		return []string{filepath.Join(b.Home, path)}
 	}
 	name, rest, _ := strings.Cut(name, "/")
-	dirs := []string{os.Getenv(name)}
-	if slices.Contains([]string{environ.Caller, environ.LoginShell, environ.Listed}, b.env.Sources()[name]) { // others count inside alone
-		dirs = append(dirs, b.env.Lookup(name))
-	}
+	dirs := b.values(name)
 	if usual := settingsHomes[name]; usual != "" {
 		dirs = append(dirs, filepath.Join(b.Home, usual))
 	}

@@ -139,12 +139,26 @@ func TestNamedByStartFiles(t *testing.T) {
 			{"a link in it", ".zshenv", "ZDOTDIR=~/zsh\n", "file"},
 			{"the home directory", ".zshenv", "ZDOTDIR=~\nENV=~/dots/file", "file"},
 			{"BASH_ENV", ".profile", "export BASH_ENV=${HOME}/dots/file\n", "file"},
+			{"a second ZDOTDIR", "zsh/.zshenv", "ZDOTDIR=~/dots/sub\n", "sub/.zshenv"},
+			{"BASH_ENV in ZDOTDIR", "zsh/.zprofile", "export BASH_ENV=~/dots/file\n", "file"},
+			{"ENV in ZDOTDIR", "zsh/.zshrc", "export ENV=~/dots/sub/deep/file\n", "sub/deep/file"},
+			{"ZDOTDIR in ZDOTDIR's login file", "zsh/.zlogin", "export ZDOTDIR=~/dots/sub\n", "sub/.zshenv"},
+			{"only if unset", ".zshenv", ": ${ZDOTDIR:=$HOME/dots/sub}\n", "sub/.zshenv"},
+			{"source", ".bashrc", "alias x='y' # it's mine\n[ -f ~/dots/file ] && . ~/dots/file\n", "file"},
+			{"source in a condition", ".zshrc", "if true; then source \"$HOME/dots/sub/deep/file\"; fi\n", "sub/deep/file"},
+			{"source in a file", ".profile", ". ~/mine\n", "file"},
 			{"ENV", ".profile", "ENV=~/dots/sub/deep/file; export ENV\n", "sub/deep/file"},
 		} {
 			t.Run(string(method)+"/"+tt.name, func(t *testing.T) {
 				needMethod(t, method)
 				p := dotfiles(t, method)
 				write(t, filepath.Join(p.maker.Home, tt.file), strings.ReplaceAll(tt.text, "'HOME", "'"+p.maker.Home), time.Now())
+				if strings.HasPrefix(tt.file, "zsh/") {
+					write(t, filepath.Join(p.maker.Home, ".zshenv"), "ZDOTDIR=~/zsh\n", time.Now())
+				}
+				if strings.Contains(tt.text, "~/mine") {
+					write(t, filepath.Join(p.maker.Home, "mine"), "source $HOME/dots/file\n", time.Now())
+				}
 				if strings.Contains(tt.text, "/zsh") {
 					link(t, filepath.Join(p.session.Root, "file"), filepath.Join(p.maker.Home, "zsh/aliases"))
 				}
@@ -278,6 +292,18 @@ func TestOutsideIsRefused(t *testing.T) {
 			write(t, filepath.Join(p.maker.Home, ".gitconfig"), "[diff \"x\"]\n\ttextconv = linked -x\n", time.Now())
 			link(t, filepath.Join(p.session.Root, "venv/bin/linked"), filepath.Join(p.maker.Home, "bin/linked"))
 			t.Setenv("PATH", filepath.Join(p.maker.Home, "bin")+":"+os.Getenv("PATH"))
+		}, "make it yourself"},
+		"a pattern of tmux in the workspace": {func(t *testing.T, p *place) {
+			write(t, filepath.Join(p.maker.Dirs.Config, "tmux.conf"), "source-file -q ~/dots/*.conf\n", time.Now())
+		}, "is or holds that directory"},
+		"a file of tmux that is not there yet": {func(t *testing.T, p *place) {
+			write(t, filepath.Join(p.maker.Dirs.Config, "tmux.conf"), "source-file -q ~/dots/none\n", time.Now())
+		}, "make it yourself"},
+		"a program of ssh that is not there yet": {func(t *testing.T, p *place) {
+			write(t, filepath.Join(p.maker.Home, ".ssh/config"), "ProxyCommand ~/dots/none\n", time.Now())
+		}, "make it yourself"},
+		"the command for notices, not there yet": {func(t *testing.T, p *place) {
+			p.maker.Notify = []string{"sh", p.session.Root + "/none"}
 		}, "make it yourself"},
 		"by a variable": {func(t *testing.T, p *place) {
 			t.Setenv("ZDOTDIR", filepath.Join(p.session.Root, "zsh"))

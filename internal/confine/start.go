@@ -1,104 +1,134 @@
 package confine
 
 import (
-	"io"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
-	"middleman/internal/plainfile"
+	"middleman/internal/git"
 	"middleman/internal/sandbox"
 )
 
-const maxStartFile = 1 << 20 // bytes of a file in which variables are looked for
-
-// startVariables name what shells read at their start, and where they are set: in files of
-// readOutside, and of the system. What ZDOTDIR names is a directory of zshFiles.
-var startVariables = []struct {
-	name string
-	in   []string
-}{
-	{"ZDOTDIR", []string{".zshenv", "$ZDOTDIR/.zshenv", "/etc/zshenv", "/etc/zsh/zshenv", ".profile", ".bash_profile"}},
-	{"BASH_ENV", []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", "/etc/profile"}},
-	{"ENV", []string{".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", "/etc/profile"}},
+// startFiles are those in which variables are looked for that name what shells read at their
+// start, see startVariables. They are below the home directory, or begin with a variable.
+var startFiles = []string{
+	".profile", ".bash_profile", ".bash_login", ".bashrc", ".zshenv", ".zprofile", ".zshrc", ".zlogin",
+	"$ZDOTDIR/.zshenv", "$ZDOTDIR/.zprofile", "$ZDOTDIR/.zshrc", "$ZDOTDIR/.zlogin", "$BASH_ENV", "$ENV",
 }
+
+// systemStartFiles are those of the system.
+var systemStartFiles = []string{"/etc/zshenv", "/etc/zsh/zshenv", "/etc/profile"}
+
+var startVariables = []string{zshDirectory, "BASH_ENV", "ENV"}
+
+// startSigns are what a line has one of that names something: few have.
+var startSigns = []string{zshDirectory, "ENV=", "ENV:=", "source ", ". ~", ". /", ". $", `. "`, ". '"}
+
+// zshDirectory names a directory of zshFiles.
+const zshDirectory = "ZDOTDIR"
 
 var zshFiles = []string{".zshenv", ".zprofile", ".zshrc", ".zlogin", ".zlogout"}
 
-// startFiles returns what variables name that start files set in one simple line, such as
-// `export ZDOTDIR=~/zsh`. A value that a program makes is not known.
-func (b *builder) startFiles() (paths []string) {
-	for _, variable := range startVariables {
-		for _, in := range variable.in {
-			files := []string{in}
-			if !filepath.IsAbs(in) {
-				files = b.settingsPaths(in)
-			}
-			for _, file := range files {
-				paths = append(paths, b.startFilesIn(file, variable.name)...)
-			}
-		}
+// namedByShells returns what variables name that start files set in one simple line, such as
+// `export ZDOTDIR=~/zsh`, and what they read by `source`, with what those files name. A value
+// that a program makes is not known.
+func (b *builder) namedByShells() []reading {
+	f := follower{b: b, reader: "your shell", files: slices.Clone(systemStartFiles)}
+	for _, file := range startFiles {
+		f.files = append(f.files, b.settingsPaths(file)...)
 	}
-	return paths
-}
-
-// startFilesIn is startFiles for one variable in one file.
-func (b *builder) startFilesIn(file, name string) (paths []string) {
-	for _, value := range assigned(file, name) {
-		for _, path := range b.expandValue(value) {
-			if name != "ZDOTDIR" {
-				paths = append(paths, path)
+	return f.follow(func(text string) {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(strings.TrimSpace(line), "#") || !f.more() {
 				continue
 			}
-			for _, part := range zshFiles {
-				paths = append(paths, filepath.Join(path, part))
-			}
-			if holds := func(dir string) bool { return sandbox.Within(dir, path) }; !holds(b.Home) && !slices.ContainsFunc(b.policy.Writable, holds) {
-				paths = append(paths, path) // for links in it
-			}
+			f.startLine(line)
 		}
-	}
-	return paths
+	})
 }
 
-// assigned returns the values that a file of a shell gives a variable, without quotes.
-func assigned(file, name string) (values []string) {
-	f, err := plainfile.OpenFollowed(file)
-	if err != nil {
-		return nil
+// startLine looks at the words of one line. Quotes do not lead on to the next one: an
+// apostrophe in a comment would.
+func (f *follower) startLine(line string) {
+	if !slices.ContainsFunc(startSigns, func(sign string) bool { return strings.Contains(line, sign) }) {
+		return
 	}
-	defer f.Close()
-	raw, _ := io.ReadAll(io.LimitReader(f, maxStartFile))
-	pattern := regexp.MustCompile(`(?:^|[\s;&|{(])` + name + `=((?:"[^"]*"|'[^']*'|[^\s;&|)"'])*)`)
-	for line := range strings.Lines(string(raw)) {
-		if strings.HasPrefix(strings.TrimSpace(line), "#") {
+	before := git.Word{Operator: true}
+	starts := false
+	for _, word := range git.Split(strings.TrimRight(line, "\r\n")) {
+		reads := starts && (before.Text == "source" || before.Text == ".")
+		starts = before.Operator || before.Text == "{" || before.Text == "then" || before.Text == "do" || before.Text == "else"
+		before = word
+		if reads && !word.Operator {
+			for _, path := range f.b.expandValue(word.Text) {
+				f.include("source", path)
+			}
+		}
+		if name, value, assigns := strings.Cut(strings.TrimPrefix(word.Text, "${"), "="); assigns && !word.Operator {
+			f.startValue(strings.TrimSuffix(name, ":"), value)
+		}
+	}
+}
+
+// startValue adds what a variable names.
+func (f *follower) startValue(name, value string) {
+	if !slices.Contains(startVariables, name) {
+		return
+	}
+	for _, path := range f.b.expandValue(strings.TrimSuffix(value, "}")) {
+		if name != zshDirectory {
+			f.include(name, path)
 			continue
 		}
-		for _, found := range pattern.FindAllStringSubmatch(line, -1) {
-			values = append(values, strings.NewReplacer(`"`, "", "'", "").Replace(found[1]))
+		for _, part := range zshFiles {
+			f.include(name, filepath.Join(path, part))
+		}
+		if holds := func(dir string) bool { return sandbox.Within(dir, path) }; !holds(f.b.Home) && !slices.ContainsFunc(f.b.policy.Writable, holds) {
+			f.add(reading{path: path, setting: name}) // for links in it
 		}
 	}
-	return values
 }
-
-var (
-	bracedName  = regexp.MustCompile(`\$\{(\w+)\}`)
-	withDefault = regexp.MustCompile(`\$\{\w+:?[-=]([^{}]*)\}`)
-)
 
 // expandValue returns the absolute paths that a value may stand for.
 func (b *builder) expandValue(value string) []string {
-	value = withDefault.ReplaceAllString(bracedName.ReplaceAllString(value, "$$$1"), "$1")
+	value = withoutBraces(value)
 	var all []string
 	first, rest, _ := strings.Cut(value, "/")
 	switch {
 	case first == "~" || first == "$HOME":
 		all = []string{filepath.Join(b.Home, rest)}
-	case strings.HasPrefix(first, "$") && settingsHomes[first[1:]] != "":
+	case strings.HasPrefix(first, "$") && isSettingsHome(first[1:]):
 		all = b.settingsPaths(value)
 	case filepath.IsAbs(value):
 		all = []string{filepath.Clean(value)}
 	}
 	return slices.DeleteFunc(all, func(path string) bool { return strings.ContainsAny(path, "$`*?") })
+}
+
+func isSettingsHome(name string) bool {
+	usual, is := settingsHomes[name]
+	return is && (usual != "" || name == zshDirectory)
+}
+
+// withoutBraces returns a value with "$NAME" for "${NAME}", and with the default where a
+// variable has one, as in "${NAME:-DEFAULT}".
+func withoutBraces(value string) string {
+	for {
+		begin := strings.LastIndex(value, "${")
+		if begin < 0 {
+			return value
+		}
+		inner, after, closed := strings.Cut(value[begin+2:], "}")
+		if !closed {
+			return value
+		}
+		if name, other, has := strings.Cut(inner, "-"); has && !strings.ContainsAny(name, "/$") {
+			inner = other
+		} else if name, other, has := strings.Cut(inner, "="); has && !strings.ContainsAny(name, "/$") {
+			inner = other
+		} else {
+			inner = "$" + inner
+		}
+		value = value[:begin] + inner + after
+	}
 }
