@@ -3,11 +3,13 @@ package app
 import (
 	"context"
 	"errors"
+	"os"
 	"time"
 
 	"middleman/internal/api"
 	"middleman/internal/approve"
 	"middleman/internal/approve/queue"
+	"middleman/internal/git"
 	"middleman/internal/store"
 	"middleman/terminal"
 	"middleman/workspace"
@@ -295,4 +297,30 @@ func (s *App) AnswerApproval(ctx context.Context, id string, in api.ApprovalAnsw
 		a, err := s.approvals.Answer(ctx, id, in.Decision, in.Reason, by)
 		return s.approvalView(a), err
 	})
+}
+
+// placeOf returns where a session's agent may work without asking, and the
+// session's label.
+func (s *App) placeOf(ctx context.Context, row store.Session) (p approve.Place, label string, err error) {
+	w, err := s.Store.Workspace(ctx, row.WorkspaceID)
+	if err != nil {
+		return p, "", err
+	}
+	all, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return p, "", err
+	}
+	p = approve.Place{
+		Root: w.Root, Temp: []string{os.TempDir(), "/tmp"}, Others: []string{s.Dirs.Workspaces()},
+		Private: []string{s.Dirs.Data, s.Dirs.Config, s.Dirs.Runtime, s.Dirs.Sockets()},
+	}
+	for _, other := range all {
+		p.Others = append(p.Others, other.Root, other.Repository)
+	}
+	if w.GitDir != "" {
+		p.Git = func() error { return s.gitViews.Harmless(ctx, w.GitDir, w.Root) }
+		p.Linked = func() ([]string, error) { return git.Linked(ctx, w.GitDir, w.Root) }
+	}
+	p.Home, err = os.UserHomeDir()
+	return p, s.label(ctx, w) + "/" + row.Name, err
 }

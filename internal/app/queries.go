@@ -6,13 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"strings"
 	"time"
 
 	"middleman/internal/api"
-	"middleman/internal/approve"
 	"middleman/internal/egress"
 	"middleman/internal/names"
 	"middleman/internal/setup"
@@ -391,31 +389,6 @@ func (s *App) ListApprovals(ctx context.Context, q store.ApprovalQuery, page sto
 func (s *App) Approval(ctx context.Context, id string) (api.Approval, error) {
 	a, err := s.Store.Approval(ctx, id)
 	return s.approvalView(a), err
-}
-
-// placeOf returns where a session's agent may work without asking, and the
-// session's label.
-func (s *App) placeOf(ctx context.Context, row store.Session) (p approve.Place, label string, err error) {
-	w, err := s.Store.Workspace(ctx, row.WorkspaceID)
-	if err != nil {
-		return p, "", err
-	}
-	all, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return p, "", err
-	}
-	p = approve.Place{
-		Root: w.Root, Temp: []string{os.TempDir(), "/tmp"}, Others: []string{s.Dirs.Workspaces()},
-		Private: []string{s.Dirs.Data, s.Dirs.Config, s.Dirs.Runtime, s.Dirs.Sockets()},
-	}
-	for _, other := range all {
-		p.Others = append(p.Others, other.Root, other.Repository)
-	}
-	if w.GitDir != "" {
-		p.Git = func() error { return s.gitViews.Harmless(ctx, w.GitDir, w.Root) }
-	}
-	p.Home, err = os.UserHomeDir()
-	return p, s.label(ctx, w) + "/" + row.Name, err
 }
 
 // WaitFor is the condition to wait for.

@@ -52,6 +52,10 @@ type Place struct {
 	// program that the repository's settings or hooks name. It is called for git
 	// commands alone. Nil means that git always asks.
 	Git func() error
+	// Linked returns the paths of what is in Root instead of directories of tracked
+	// files: git looks for the files behind a link there. It is called for git commands
+	// that do so, after Git.
+	Linked func() ([]string, error)
 }
 
 // Request is the use of a tool that an agent asks for.

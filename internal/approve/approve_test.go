@@ -58,7 +58,7 @@ func (y *yard) ok(err error) {
 func (y *yard) place() Place {
 	return Place{
 		Root: y.root, Home: filepath.Join(y.base, "home"), Temp: []string{y.temp}, Private: []string{filepath.Join(y.base, "data")},
-		Others: []string{filepath.Join(y.base, "data/workspaces"), y.other, filepath.Join(y.base, "repo")}, Git: func() error { return nil },
+		Others: []string{filepath.Join(y.base, "data/workspaces"), y.other, filepath.Join(y.base, "repo")}, Git: func() error { return nil }, Linked: func() ([]string, error) { return nil, nil },
 	}
 }
 
@@ -248,6 +248,9 @@ var shellRequests = []struct {
 	{"/bin/ls", Ask, "unknown-command"},
 	{"sudo ls", Ask, "unknown-command"},
 	{"middleman approve x", Ask, "unknown-command"},
+	{"rg x", Allow, "shell-files"},
+	{"rg -tgo -g '*.go' x src", Allow, "shell-files"},
+	{"rg -g '!vendor' x", Allow, "shell-files"},
 	{"cd src", Allow, "shell-files"},
 	{"cd ../other", Ask, "other-worktree"},
 
@@ -299,6 +302,8 @@ var shellRequests = []struct {
 	{"git stash drop", Ask, "git-command"},
 	{"git worktree add /tmp/x", Ask, "git-command"},
 	{"git lg", Ask, "git-command"},
+	{"git grep -n package", Allow, "git"},
+	{"git grep -n package -- src", Allow, "git"},
 	{"git add ../other/b.txt", Ask, "other-worktree"},
 	{"git mv main.go sub/.git/hooks/pre-commit", Ask, "git-directory"},
 	{"git mv main.go src", Allow, "git"},
@@ -429,7 +434,10 @@ func TestErrorsAsk(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	y := newYard(t)
 	read, status := Request{"Read", `{"file_path":"x"}`, y.root}, Request{"Bash", `{"command":"git status"}`, y.root}
-	list := Request{"Bash", `{"command":"ls"}`, y.root}
+	list, search := Request{"Bash", `{"command":"ls"}`, y.root}, Request{"Bash", `{"command":"git grep x"}`, y.root}
+	linked := func(name string) func() ([]string, error) {
+		return func() ([]string, error) { return []string{filepath.Join(y.root, name)}, nil }
+	}
 	for _, path := range []string{y.root + "/src/inner/x", y.root + "/tools/ls", y.root + "/tools/git", y.temp + "/ls"} {
 		y.ok(os.MkdirAll(filepath.Dir(path), 0o700))
 		y.ok(os.WriteFile(path, []byte("#!/bin/sh\n"), 0o700))
@@ -453,6 +461,8 @@ func TestPlaces(t *testing.T) {
 		{"no repository", func(p *Place) { p.Git = nil }, status, Ask, "git-unknown"},
 		{"a search of a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x ."}`, y.root}, Ask, "other-worktree"},
 		{"a search beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x in/a.txt .github"}`, y.root}, Allow, "shell-files"},
+		{"rg in a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"rg x"}`, y.root}, Ask, "other-worktree"},
+		{"rg beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"rg x .github main.go"}`, y.root}, Allow, "shell-files"},
 		{"a search of git's directory", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -nr url ."}`, y.root + "/nested"}, Ask, "git-directory"},
 		{"another search of it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"rg --hidden url"}`, y.root + "/nested"}, Ask, "git-directory"},
 		{"a search without it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -r --exclude-dir=.git url ."}`, y.root + "/nested"}, Allow, "shell-files"},
@@ -461,6 +471,11 @@ func TestPlaces(t *testing.T) {
 		{"a program behind a link", func(p *Place) { p.Path = y.base + "/tools:/usr/bin:/bin" }, list, Ask, "own-program"},
 		{"a temporary program", func(p *Place) { p.Path = y.temp + ":/usr/bin:/bin" }, list, Ask, "own-program"},
 		{"a program of the worktree that comes too late", func(p *Place) { p.Path = "/usr/bin:/bin:" + y.root + "/tools" }, list, Allow, "shell-files"},
+		{"git's search behind a link", func(p *Place) { p.Linked = linked("out") }, search, Ask, "outside"},
+		{"git's search behind a link inside", func(p *Place) { p.Linked = linked("in") }, search, Allow, "git"},
+		{"git's search of what cannot be listed", func(p *Place) { p.Linked = func() ([]string, error) { return nil, errors.New("no index") } }, search, Ask, "git-settings"},
+		{"git's search of what is not known", func(p *Place) { p.Linked = nil }, search, Ask, "git-unknown"},
+		{"another command of git's beside a link", func(p *Place) { p.Linked = linked("out") }, status, Allow, "git"},
 		{"a bare repository around", func(p *Place) { p.Root = y.root + "/bare" }, Request{"Bash", status.Arguments, y.root + "/bare"}, Ask, "nested-repository"},
 	} {
 		p := y.place()

@@ -3,6 +3,7 @@ package approve
 import (
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -89,7 +90,7 @@ var commands = sync.OnceValue(func() map[string]command {
 		"file":      files(options{flags: "bi"}, false, ""),
 		"du":        files(options{flags: "shac", values: "d"}, false, "."),
 		"realpath":  files(options{}, false, ""),
-		"diff":      files(options{flags: "uqwbBiN", values: "U"}, false, ""),
+		"diff":      diff,
 		"cmp":       files(options{flags: "s"}, false, ""),
 		"cut":       files(options{flags: "s", values: "dfcb"}, false, ""),
 		"md5sum":    files(options{}, false, ""),
@@ -101,8 +102,8 @@ var commands = sync.OnceValue(func() map[string]command {
 		"rm":        remove,
 		"cp":        copies(options{flags: "pvfn"}, false),
 		"mv":        copies(options{flags: "vfn"}, true),
-		"grep":      grep(options{flags: "rnilLcvwxEFohHs", values: "ABCm", long: []string{"include=", "exclude=", "exclude-dir=", "color=", "ignore-case", "line-number"}}, "-r"),
-		"rg":        grep(options{flags: "nilcvwFoHS", values: "ABCmtg", long: []string{"hidden", "files-with-matches", "ignore-case", "line-number"}}, "--hidden"),
+		"grep":      grep(options{flags: "rnilLcvwxEFohHs", values: "ABCm", long: []string{"include=", "exclude=", "exclude-dir=", "color=", "ignore-case", "line-number"}}, grepReads),
+		"rg":        grep(options{flags: "nilcvwFoHS", values: "ABCmtg", long: []string{"hidden", "files-with-matches", "ignore-case", "line-number"}}, rgReads),
 		"find":      find,
 		"sed":       sed,
 		"cd":        changeDirectory,
@@ -204,9 +205,9 @@ func copies(o options, moves bool) command {
 	}
 }
 
-// grep is a program that looks for a pattern in files. With an option in deep it reads
-// all that is below the directories that it is given.
-func grep(o options, deep ...string) command {
+// grep is a program that looks for a pattern in files. reads tells from its arguments
+// whether it reads all that is below the directories that it is given, and git's own too.
+func grep(o options, reads func(args []string) (below, git bool)) command {
 	return func(p Place, dir string, args []string) Verdict {
 		rest, ok := o.split(args)
 		if !ok || len(rest) == 0 {
@@ -217,11 +218,42 @@ func grep(o options, deep ...string) command {
 			paths = []string{"."}
 		}
 		verdict := p.all(dir, paths, false)
-		if slices.ContainsFunc(args, func(arg string) bool { return slices.ContainsFunc(deep, func(d string) bool { return has(arg, d) }) }) {
-			verdict = worse(verdict, p.below(dir, paths, slices.Contains(args, "--exclude-dir=.git")))
+		if below, git := reads(args); below {
+			verdict = worse(verdict, p.below(dir, paths, !git))
 		}
 		return verdict
 	}
+}
+
+func grepReads(args []string) (below, git bool) {
+	return slices.ContainsFunc(args, func(arg string) bool { return has(arg, "-r") }), !slices.Contains(args, "--exclude-dir=.git")
+}
+
+// rgReads is for rg, which always goes down. It leaves out names that begin with a dot,
+// unless a pattern of -g matches them.
+func rgReads(args []string) (below, git bool) {
+	for i, arg := range args {
+		git = git || arg == "--hidden"
+		for at := range arg {
+			if arg[at] != 'g' || !has(arg, "-g") {
+				continue
+			}
+			glob := strings.TrimPrefix(arg[at+1:], "=")
+			if glob == "" && i+1 < len(args) {
+				glob = args[i+1]
+			}
+			git = git || globsGit(glob)
+		}
+	}
+	return true, git
+}
+
+// globsGit reports whether a pattern of -g matches a directory .git.
+func globsGit(glob string) bool {
+	patterns, ok := unbraced(glob)
+	return !ok || !strings.HasPrefix(glob, "!") && slices.ContainsFunc(patterns, func(one string) bool {
+		return matches(path.Base(strings.TrimSuffix(one, "/**")), ".git")
+	})
 }
 
 // has reports whether an argument is an option, or has its letter among others.

@@ -18,6 +18,9 @@ type gitOptions struct {
 	// want reports whether the arguments that are no options are ones to allow,
 	// with the options that are there. Nil allows any.
 	want func(given map[string]bool, rest []string) bool
+	// follows says that it reads tracked files through links that are where their
+	// directories were.
+	follows bool
 	// writes decides on the paths that the command writes. Nil means that it writes
 	// none of its arguments.
 	writes command
@@ -59,7 +62,22 @@ func (p Place) git(dir string, args []string) Verdict {
 	if v.Decision == Allow {
 		v = p.gitPlace(dir)
 	}
+	if v.Decision == Allow && o.follows {
+		v = worse(v, p.behindLinks())
+	}
 	return v
+}
+
+// behindLinks decides on reading tracked files through links.
+func (p Place) behindLinks() Verdict {
+	if p.Linked == nil {
+		return ask("git-unknown", "which files git reads cannot be told")
+	}
+	links, err := p.Linked()
+	if err != nil {
+		return ask("git-settings", "%v", err)
+	}
+	return p.all(p.Root, links, false)
 }
 
 // gitGroups are the commands whose first argument is a command again.
@@ -240,7 +258,7 @@ var gitCommands = sync.OnceValue(func() map[string]gitOptions {
 		"ls-tree":      {flags: []string{"-r", "-l", "-d", "-t", "-z", "--name-only"}},
 		"cat-file":     {flags: []string{"-p", "-t", "-s", "-e"}},
 		"blame":        {flags: []string{"-w", "-C", "-M", "-e", "-s"}, next: []string{"-L"}},
-		"grep":         {flags: []string{"-n", "-i", "-l", "-w", "-c", "-E", "-F", "-v", "-h", "-H", "--cached"}, next: []string{"-A", "-B", "-C"}},
+		"grep":         {flags: []string{"-n", "-i", "-l", "-w", "-c", "-E", "-F", "-v", "-h", "-H", "--cached"}, next: []string{"-A", "-B", "-C"}, follows: true},
 		"for-each-ref": {values: []string{"--format", "--sort", "--count"}},
 		"branch":       {flags: []string{"-a", "-r", "-v", "-vv", "--list", "--show-current", "--all", "--remotes"}},
 		"tag":          {flags: []string{"-l", "--list", "-n"}, want: has("-l", "--list", "-n")},

@@ -78,14 +78,15 @@ func TestPatternsThroughLinks(t *testing.T) {
 	}
 }
 
-// A pattern with too much to look at asks; one that follows no link looks at nothing.
+// A pattern or a diff with too much to look at asks; a pattern that follows no link looks
+// at nothing.
 func TestPatternsAreBounded(t *testing.T) {
 	y := newYard(t)
 	y.root = filepath.Join(y.base, "data/workspaces/many")
-	for d := range 11 {
-		dir := filepath.Join(y.root, "src", fmt.Sprint(d))
+	for name, files := range map[string]int{"1": 1, "full": maxEntries + 1} {
+		dir := filepath.Join(y.root, "src", name)
 		y.ok(os.MkdirAll(dir, 0o700))
-		for i := range maxEntries / 10 {
+		for i := range files {
 			y.ok(os.WriteFile(filepath.Join(dir, fmt.Sprint(i)), nil, 0o600))
 		}
 	}
@@ -93,6 +94,9 @@ func TestPatternsAreBounded(t *testing.T) {
 		if v := y.place().Decide(Request{"Glob", fmt.Sprintf(`{"pattern":%q}`, pattern), y.root}); v.Decision != want {
 			t.Errorf("%s: %+v, want %s", pattern, v, want)
 		}
+	}
+	if v := y.place().Decide(Request{"Bash", `{"command":"diff src/1 src/full"}`, y.root}); v.Decision != Ask {
+		t.Errorf("diff: %+v", v)
 	}
 }
 
