@@ -1,13 +1,13 @@
 package config
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
-	"os/user"
-	"path/filepath"
 	"strings"
 
+	"middleman/internal/git"
 	"middleman/internal/plainfile"
 )
 
@@ -29,45 +29,13 @@ func included(file string) ([]string, error) {
 	}
 	var paths []string
 	for _, value := range includes(string(text)) {
-		if path := includedPath(value, file); path != "" {
-			paths = append(paths, path)
+		more, err := git.IncludedPaths(context.Background(), value, file, os.Getenv("HOME"))
+		if err != nil {
+			return nil, fmt.Errorf("read git's settings %s: %w", file, err)
 		}
+		paths = append(paths, more...)
 	}
 	return paths, nil
-}
-
-// includedPath returns the path that a value of include.path in file names, or "" where
-// git finds none.
-func includedPath(value, file string) string {
-	if rest, is := strings.CutPrefix(value, "~"); is {
-		name, below, _ := strings.Cut(rest, "/")
-		home := os.Getenv("HOME")
-		if name != "" {
-			other, err := user.Lookup(name)
-			if err != nil {
-				return ""
-			}
-			home = other.HomeDir
-		}
-		value = home + "/" + below
-	}
-	if value != "" && !filepath.IsAbs(value) {
-		value = filepath.Dir(file) + "/" + value
-	}
-	return straight(value)
-}
-
-// straight returns path without its "..": each leads up from where a link before it has
-// led to.
-func straight(path string) string {
-	at := strings.LastIndex(path, "/..")
-	if at < 0 {
-		return path
-	}
-	if real, err := filepath.EvalSymlinks(path[:at+len("/..")]); err == nil {
-		return filepath.Join(real, path[at+len("/.."):])
-	}
-	return filepath.Clean(path)
 }
 
 // includes returns the values of each path in a section include or includeIf of text, in
@@ -91,7 +59,7 @@ func includes(text string) (values []string) {
 			if !ok {
 				return values
 			}
-			if key == "path" && (section == "include" || section == "includeif") {
+			if key == "path" && (section == "include" || section == "includeif.") {
 				value, _, _ = strings.Cut(value, "\x00") // where git's own string ends
 				values = append(values, value)
 			}
@@ -118,14 +86,17 @@ func (s *gitScanner) next() byte {
 // line skips the rest of a line.
 func (s *gitScanner) line() { _, s.rest, _ = strings.Cut(s.rest, "\n") }
 
-// section reads to the end of a section's heading, and returns the name before the dot
-// or blank that parts it from a subsection, in lower case.
+// section reads to the end of a section's heading, and returns the name in lower case up to
+// the dot that parts it from a subsection, which a blank counts as too.
 func (s *gitScanner) section() (string, bool) {
 	end := strings.IndexAny(s.rest, "]\n \t\"")
 	if end < 0 {
 		return "", false
 	}
-	name, _, _ := strings.Cut(strings.ToLower(s.rest[:end]), ".")
+	name, _, below := strings.Cut(strings.ToLower(s.rest[:end]), ".")
+	if below || s.rest[end] != ']' {
+		name += "."
+	}
 	s.rest = s.rest[end:]
 	for quoted := false; s.rest != ""; {
 		switch c := s.next(); {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"middleman/internal/git"
 )
 
 // gitsOwn returns what git itself finds in a file of settings, and whether it takes it.
@@ -22,7 +24,7 @@ func gitsOwn(t *testing.T, text string) (values []string, taken bool) {
 	for record := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		key, value, _ := strings.Cut(record, "\n")
 		section, _, _ := strings.Cut(key, ".")
-		if (key == "include.path" || section == "includeif" && strings.HasSuffix(key, ".path")) && !slices.Contains(values, value) {
+		if (key == "include.path" || section == "includeif" && strings.Count(key, ".") > 1 && strings.HasSuffix(key, ".path")) && !slices.Contains(values, value) {
 			values = append(values, value)
 		}
 	}
@@ -45,6 +47,10 @@ var oddSettings = []string{
 	"[includeIf \"gitdir:~/x]\\\"\"]\npath = a\n",
 	"[includeif \"hasconfig:remote.*.url:https://x/**\"] path = a\n",
 	"[includeIf.onbranch]\npath = a\n",
+	"[includeIf]\npath = a\n",
+	"[include \"\"]\npath = a\n",
+	"[include.x]\npath = a\n[include.]\npath = b\n",
+	"[include]\npath = %(prefix)/../tmp/x\npath = \":(optional)x\"\npath = ~root/x\n",
 	"[core]\n# [include]\n; path = b\npath = c\n[include] # x\npath = a",
 	"[core]\nx = a\\\n[include]\npath = b\n",
 	"[core]\nx = \"\\\n[include]\npath = b\"\n",
@@ -67,6 +73,11 @@ func TestIncludesAsGitReads(t *testing.T) {
 				t.Errorf("%q: %q, and git finds %q", text, got, want)
 			}
 		}
+		for _, value := range includes(text) {
+			if taken && !slices.Contains(want, value) {
+				t.Errorf("%q: %q, and git finds only %q", text, value, want)
+			}
+		}
 	}
 }
 
@@ -86,10 +97,60 @@ func FuzzIncludes(f *testing.F) {
 				t.Fatalf("%q, and git finds %q", found, want)
 			}
 		}
+		file := filepath.Join(t.TempDir(), "config")
+		for _, value := range found {
+			want, ok := gitsPath(t, value, file)
+			paths, err := git.IncludedPaths(t.Context(), value, file, os.Getenv("HOME"))
+			if ok && (err != nil || !slices.Contains(paths, want)) {
+				t.Fatalf("%q: %q, %v, and to git it is %q", value, paths, err, want)
+			}
+		}
 	})
 }
 
-func TestIncludedPath(t *testing.T) {
+// gitsPath returns what git itself takes a value of the type pathname for, in a file of
+// settings; not ok where it takes it for none.
+func gitsPath(t *testing.T, value, file string) (path string, ok bool) {
+	t.Helper()
+	cmd := exec.Command("git", "config", "--null", "--type=path", "--get", "x.y")
+	cmd.Env = append(os.Environ(), "GIT_DIR="+os.DevNull, "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=x.y", "GIT_CONFIG_VALUE_0="+value)
+	out, err := cmd.Output()
+	if path = strings.TrimSuffix(string(out), "\x00"); err != nil || path == "" {
+		return "", false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Dir(file) + "/" + path
+	}
+	if strings.Contains(path, "/..") {
+		return "", false // TestIncludedPaths has these
+	}
+	return filepath.Clean(path), true
+}
+
+// What git includes by its own prefix, by a home directory and as optional is found.
+func TestIncludesThatGitExpands(t *testing.T) {
+	dir, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("HOME", dir)
+	if err := os.WriteFile(filepath.Join(dir, "inner"), []byte("[x]\ny = read\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(dir, "config")
+	for _, value := range []string{"%(prefix)" + strings.Repeat("/..", 12) + dir + "/inner", "%(prefix)/" + dir + "/inner", "~/inner", "inner", ":(optional)" + dir + "/inner"} {
+		if err := os.WriteFile(file, []byte("[include]\npath = \""+value+"\"\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		out, _ := exec.Command("git", "config", "--file", file, "--includes", "x.y").Output()
+		paths, err := included(file)
+		if found := slices.Contains(paths, filepath.Join(dir, "inner")); err != nil || !found || string(out) != "read\n" && !strings.HasPrefix(value, ":") {
+			t.Errorf("%s: %q, %v, and git reads %q", value, paths, err, out)
+		}
+	}
+}
+
+func TestIncludedPaths(t *testing.T) {
 	dir := t.TempDir()
 	if err := os.MkdirAll(filepath.Join(dir, "there", "deep"), 0o700); err != nil {
 		t.Fatal(err)
@@ -111,8 +172,9 @@ func TestIncludedPath(t *testing.T) {
 		"link/../x": filepath.Join(above, "x"), "~/link/../x": filepath.Join(above, "x"),
 		"missing/../x": filepath.Join(dir, "x"), filepath.Join(dir, "q"): filepath.Join(dir, "q"),
 	} {
-		if got := includedPath(value, filepath.Join(dir, "config")); filepath.Clean(got) != filepath.Clean(want) {
-			t.Errorf("%s: %s, want %s", value, got, want)
+		got, err := git.IncludedPaths(t.Context(), value, filepath.Join(dir, "config"), dir)
+		if err != nil || strings.Join(got, " ") != want {
+			t.Errorf("%s: %s, %v, want %s", value, got, err, want)
 		}
 	}
 }

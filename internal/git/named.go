@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"os/user"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -66,24 +67,26 @@ func NamedByUser(ctx context.Context, home string) (all []Named, err error) {
 func namedIn(ctx context.Context, home string, from ...string) (all []Named, files []string, err error) {
 	c := Command{Dir: string(filepath.Separator), Limit: namedTime, Env: []string{"GIT_DIR=" + os.DevNull, "HOME=" + home}}
 	c.Args = append([]string{"config", "--null", "--show-origin", "--list"}, from...)
-	origin := ""
-	c.Again = func() { all, files, origin = nil, nil, "" }
-	c.Each = func(record string) { // alternates between "file:PATH" and "key\nvalue"
-		if origin == "" {
-			origin = record
-			return
-		}
-		file, ofFile := strings.CutPrefix(origin, "file:")
-		origin = ""
-		if !ofFile {
-			return // what we set ourselves
+	var records []string // alternates between "file:PATH" and "key\nvalue"
+	c.Again = func() { records = nil }
+	c.Each = func(record string) { records = append(records, record) }
+	if _, err = c.Run(ctx); err != nil {
+		return nil, nil, err
+	}
+	for pair := range slices.Chunk(records, 2) {
+		file, ofFile := strings.CutPrefix(pair[0], "file:")
+		if !ofFile || len(pair) < 2 {
+			continue // what we set ourselves
 		}
 		files = append(files, file)
-		key, value, _ := strings.Cut(record, "\n")
-		all = append(all, namedBySetting(key, value, file, home)...)
+		key, value, _ := strings.Cut(pair[1], "\n")
+		more, err := namedBySetting(ctx, key, value, file, home)
+		if err != nil {
+			return nil, nil, err
+		}
+		all = append(all, more...)
 	}
-	_, err = c.Run(ctx)
-	return all, slices.Compact(files), err
+	return all, slices.Compact(files), nil
 }
 
 // NamedBySetting returns what a setting names that is given by variables of the environment.
@@ -98,20 +101,28 @@ func NamedBySetting(key, value, home string) []Named {
 }
 
 // namedBySetting returns the paths that one setting names.
-func namedBySetting(key, value, file, home string) (all []Named) {
+func namedBySetting(ctx context.Context, key, value, file, home string) (all []Named, err error) {
 	section, _, _ := strings.Cut(key, ".")
 	if section == "includeif" {
 		key = includePath
 	}
 	switch {
 	case isHarmless(section, key, value):
-		return nil
+		return nil, nil
 	case key == includePath:
-		return []Named{{Setting: key, Path: IncludedPath(value, file, home)}}
+		paths, err := IncludedPaths(ctx, value, file, home)
+		for _, path := range paths {
+			all = append(all, Named{Setting: key, Path: path})
+		}
+		return all, err
 	case isCommand(key):
-		return namedByCommand(key, value, home)
+		return namedByCommand(key, value, home), nil
 	}
-	for _, word := range append(strings.FieldsFunc(value, separates), value) { // a path may have a blank in it
+	meant, err := pathname(ctx, strings.TrimPrefix(value, optional), home)
+	if err != nil {
+		return nil, err
+	}
+	for _, word := range append(strings.FieldsFunc(value, separates), value, meant) { // a path may have a blank in it
 		path := atHome(word, home)
 		if filepath.IsAbs(path) && !slices.ContainsFunc(all, func(n Named) bool { return n.Path == filepath.Clean(path) }) {
 			all = append(all, Named{Setting: key, Path: filepath.Clean(path), Word: !slices.Contains(pathValued, key)})
@@ -120,7 +131,7 @@ func namedBySetting(key, value, file, home string) (all []Named) {
 	if slices.Contains(programParts, lastPart(key)) && !strings.ContainsAny(value, `/\`) && value != "" {
 		all = append(all, Named{Setting: key, Program: value, Word: true})
 	}
-	return all
+	return all, nil
 }
 
 // isHarmless reports whether nothing is run or read because of a setting.
@@ -136,20 +147,18 @@ func isHarmless(section, key, value string) bool {
 	return true
 }
 
-// IncludedPath returns what a setting that includes another file means, in file.
-func IncludedPath(value, file, home string) string {
-	path := atHome(value, home)
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(filepath.Dir(file), path)
-	}
-	return filepath.Clean(path)
-}
-
-// atHome expands the home directory at the beginning of a path.
+// atHome expands the home directory at the beginning of a path, as sh does: this user's, or
+// that of ~user.
 func atHome(path, home string) string {
 	for _, name := range []string{"~/", "$HOME/", "${HOME}/"} {
 		if below, is := strings.CutPrefix(path, name); is && home != "" {
 			return filepath.Join(home, below)
+		}
+	}
+	name, below, is := strings.Cut(path, "/")
+	if name, tilde := strings.CutPrefix(name, "~"); is && tilde && name != "" {
+		if other, err := user.Lookup(name); err == nil {
+			return filepath.Join(other.HomeDir, below)
 		}
 	}
 	return path

@@ -45,6 +45,10 @@ func TestNamedBySetting(t *testing.T) {
 		{"gpg.program", "gpg2", []string{"gpg2"}},
 		{"gpg.program", home + "/two words/ed", []string{"/two", "/two words/ed"}},
 		{"core.hookspath", home + "/two words", []string{"/two", "/two words"}},
+		{"core.excludesfile", "%(prefix)/" + home + "/x", []string{"/x"}},
+		{"core.attributesfile", ":(optional)~/attributes", []string{"/attributes"}},
+		{"commit.template", ":(optional)%(prefix)/" + home + "/t", []string{"/t"}},
+		{"include.path", "%(prefix)/" + home + "/inner", []string{"/inner"}},
 		{"remote.o.uploadpack", home + "/up -x", []string{"/up"}},
 		{"remote.o.receivepack", "~/recv", []string{"/recv"}},
 		{"remote.o.url", "~/repository", nil},
@@ -62,7 +66,11 @@ func TestNamedBySetting(t *testing.T) {
 		{"alias.l", `!sh -c 'cd ~/dot && . ./new'`, []string{"sh", "/dot", "/dot/new"}},
 	} {
 		var got []string
-		for _, n := range namedBySetting(tt.key, tt.value, filepath.Join(home, ".gitconfig"), home) {
+		named, err := namedBySetting(t.Context(), tt.key, tt.value, filepath.Join(home, ".gitconfig"), home)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, n := range named {
 			if n.Program != "" && n.Path != "" {
 				t.Errorf("%+v", n)
 			}

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"middleman/internal/dirid"
@@ -110,20 +111,19 @@ func (s site) guard(ctx context.Context, a *Access) error {
 func (s site) included(ctx context.Context) (paths []string, err error) {
 	list := s.Look("config", "--null", "--show-origin", "--get-regexp", `^include(if\..*)?\.path$`)
 	home, _ := os.UserHomeDir() // without one git expands none
-	origin := ""
-	list.Again = func() { paths, origin = nil, "" }
-	list.Each = func(record string) { // alternates between "file:PATH" and "key\nvalue"
-		if origin == "" {
-			origin = record
-			return
-		}
-		_, path, _ := strings.Cut(record, "\n")
-		file := strings.TrimPrefix(origin, "file:")
-		origin = ""
-		paths = append(paths, git.IncludedPath(path, file, home))
-	}
+	var records []string        // alternates between "file:PATH" and "key\nvalue"
+	list.Again = func() { records = nil }
+	list.Each = func(record string) { records = append(records, record) }
 	if _, err := list.Run(ctx); err != nil && git.ExitCode(err) != 1 { // status 1: there are none
 		return nil, err
+	}
+	for pair := range slices.Chunk(records, 2) {
+		_, value, _ := strings.Cut(pair[len(pair)-1], "\n")
+		more, err := git.IncludedPaths(ctx, value, strings.TrimPrefix(pair[0], "file:"), home)
+		if err != nil {
+			return nil, err
+		}
+		paths = append(paths, more...)
 	}
 	return paths, nil
 }
