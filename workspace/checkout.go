@@ -90,7 +90,7 @@ func (c *checkout) files(ctx context.Context) error {
 	if err := contain.Together(
 		func() error { return c.chooseFilters(ctx) },
 		func() (err error) {
-			c.way, err = git.TransportOf(ctx, c.at, c.filters)
+			c.way, err = git.ConsentedTransport(ctx, c.at, c.filters)
 			return err
 		},
 	); err != nil {

@@ -29,7 +29,7 @@ func (r repository) fetch(ctx context.Context, request CreateRequest, ref string
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}
-	way, err := git.TransportOf(ctx, git.Whole(r.Here.CommonDir), request.Filters)
+	way, err := git.ConsentedTransport(ctx, git.Whole(r.Here.CommonDir), request.Filters)
 	if err != nil {
 		return "", fmt.Errorf("base %s: %w", base, err)
 	}

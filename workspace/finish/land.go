@@ -155,7 +155,7 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	if operation := look.Operation(c.dirs); operation != "" {
 		return fmt.Errorf("%s %w: a %s is in progress there: finish or abort it", where, ErrInUse, operation)
 	}
-	if c.way, err = git.TransportOf(ctx, c.dirs, m.r.Filters); err != nil {
+	if c.way, err = git.ConsentedTransport(ctx, c.dirs, m.r.Filters); err != nil {
 		return err
 	}
 	if c.config, err = c.dirs.WithoutFilters(ctx); err != nil {

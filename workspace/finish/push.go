@@ -184,7 +184,7 @@ func (p *push) local() (all, some bool) {
 
 // send runs git push.
 func (p *push) send(ctx context.Context) error {
-	way, err := git.TransportOf(ctx, p.repo, p.r.Filters)
+	way, err := git.ConsentedTransport(ctx, p.repo, p.r.Filters)
 	if err != nil {
 		return err
 	}
