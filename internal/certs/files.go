@@ -82,10 +82,10 @@ func (f *files) get() (*tls.Certificate, error) {
 }
 
 func (f *files) stamps() (s [2]stamp, err error) {
-	for i, path := range []string{f.cert, f.key} {
-		info, err := os.Stat(path)
+	for i, file := range []struct{ what, path string }{{"certificate", f.cert}, {"private key", f.key}} {
+		info, err := os.Stat(file.path)
 		if err != nil {
-			return s, fmt.Errorf("look at the certificate: %w", err)
+			return s, fmt.Errorf("look at the %s: %w", file.what, err)
 		}
 		s[i] = stamp{info.ModTime(), info.Size()}
 	}
