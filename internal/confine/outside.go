@@ -91,7 +91,11 @@ func (b *builder) outside() error {
 		return fmt.Errorf("read which programs your git settings name: %w", err)
 	}
 	all = append(all, b.readings("git", "your git settings", named)...)
-	all = slices.Concat(all, b.namedByShells(), b.namedByTmux(), b.namedBySSH(), b.namedByVariables())
+	byVariables, err := b.namedByVariables(ctx)
+	if err != nil {
+		return fmt.Errorf("read which programs your environment names: %w", err)
+	}
+	all = slices.Concat(all, b.namedByShells(), b.namedByTmux(), b.namedBySSH(), byVariables)
 	left := maxRead
 	for _, r := range all {
 		for _, path := range append([]string{r.path}, linksIn(r.path, open, maxDepth, &left)...) {

@@ -1,6 +1,7 @@
 package confine
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -21,7 +22,7 @@ var (
 const maxGitSettings = 1000 // by GIT_CONFIG_COUNT
 
 // namedByVariables returns what variables name that programs outside run or read.
-func (b *builder) namedByVariables() (all []reading) {
+func (b *builder) namedByVariables(ctx context.Context) ([]reading, error) {
 	var named []git.Named
 	for _, name := range commandVariables {
 		for _, value := range b.values(name) {
@@ -50,9 +51,13 @@ func (b *builder) namedByVariables() (all []reading) {
 		}
 		for _, value := range b.values("GIT_CONFIG_VALUE_" + strconv.Itoa(n)) {
 			for _, key := range keys {
-				named = append(named, git.NamedBySetting(key, value, b.Home)...)
+				more, err := git.NamedBySetting(ctx, key, value, b.Home)
+				if err != nil {
+					return nil, err
+				}
+				named = append(named, more...)
 			}
 		}
 	}
-	return b.readings("your shell", "your environment", named)
+	return b.readings("your shell", "your environment", named), nil
 }

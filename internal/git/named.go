@@ -90,14 +90,14 @@ func namedIn(ctx context.Context, home string, from ...string) (all []Named, fil
 }
 
 // NamedBySetting returns what a setting names that is given by variables of the environment.
-func NamedBySetting(key, value, home string) []Named {
+func NamedBySetting(ctx context.Context, key, value, home string) ([]Named, error) {
 	section, rest, _ := strings.Cut(key, ".")
 	if at := strings.LastIndex(rest, "."); at >= 0 { // the case of a subsection counts
 		rest = rest[:at] + strings.ToLower(rest[at:])
 	} else {
 		rest = strings.ToLower(rest)
 	}
-	return namedBySetting(strings.ToLower(section)+"."+rest, value, filepath.Join(home, ".gitconfig"), home)
+	return namedBySetting(ctx, strings.ToLower(section)+"."+rest, value, filepath.Join(home, ".gitconfig"), home)
 }
 
 // namedBySetting returns the paths that one setting names.
