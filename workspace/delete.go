@@ -16,6 +16,7 @@ import (
 	"middleman/workspace/basedir"
 	"middleman/workspace/keep"
 	"middleman/workspace/look"
+	"middleman/workspace/model"
 )
 
 // Delete deletes w and returns what was lost with it. It inspects w first.
@@ -129,7 +130,7 @@ func (d *deleteRun) look(ctx context.Context) error {
 	case !seen.Loss.Empty():
 		return &WorkError{Name: d.w.Name, Loss: seen.Loss}
 	case err != nil && !errors.Is(err, ErrUnknown):
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return model.Unknown(err)
 	}
 	return err
 }

@@ -58,7 +58,7 @@ func (m *Manager) undo(ctx context.Context, w Workspace, discard bool) error {
 		}
 		return errors.Join(err, basedir.Unlink(base, w.ID))
 	case err != nil:
-		return fmt.Errorf("%w: %w", ErrUnknown, err)
+		return model.Unknown(err)
 	}
 	if w.GitDir == "" { // git was not called yet, or its repository is gone
 		if err := base.Remove(basedir.Name(w)); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -115,7 +115,7 @@ func (m *Manager) undoWorktree(ctx context.Context, base *os.Root, w Workspace, 
 		defer held.Close()
 		untouched, err := m.untouched(ctx, w, entry)
 		if err != nil && !discard {
-			return fmt.Errorf("%w: %w", ErrUnknown, err)
+			return model.Unknown(err)
 		}
 		if !untouched {
 			for made := range branches { // at most one

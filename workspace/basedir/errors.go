@@ -11,7 +11,7 @@ import (
 var (
 	// ErrLeavesScope: a path leaves the directory tree that a session may
 	// work in.
-	ErrLeavesScope = errors.New("outside the session's scope")
+	ErrLeavesScope = errors.New("it leads out of the directory that is meant")
 	// ErrUnsafeBase: the base directory is a symbolic link, belongs to another
 	// user, or can be written by others.
 	ErrUnsafeBase = errors.New("not a safe base directory")

@@ -119,7 +119,7 @@ func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, er
 	loss := seen.Loss
 	chosen, err := chooseIgnored(dir, seen, true)
 	if err != nil {
-		return loss, fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return loss, model.Unknown(err)
 	}
 	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, seen, chosen)
 	return loss, nil

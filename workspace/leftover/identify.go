@@ -65,7 +65,7 @@ func (f Finder) identify(ctx context.Context, in *listed, name string) (_ model.
 	}
 	info, err := os.Lstat(dir)
 	if err != nil {
-		return w, fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return w, model.Unknown(err)
 	}
 	w.CreatedAt = info.ModTime().UTC()
 	switch info, err := os.Lstat(filepath.Join(dir, ".git")); {
@@ -73,7 +73,7 @@ func (f Finder) identify(ctx context.Context, in *listed, name string) (_ model.
 		w.Mode = model.ModeWorktree
 		return f.identifyWorktree(ctx, w, dir)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		return w, fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return w, model.Unknown(err)
 	case terminal.CheckID(id) != nil || filepath.Base(w.Root) != id:
 		return w, fmt.Errorf("%s: not a name that middleman gives: %w", dir, model.ErrUnknown)
 	}
@@ -99,7 +99,7 @@ func formerRoot(in *listed, dir, otherwise string) string {
 func (f Finder) identifyWorktree(ctx context.Context, w model.Workspace, dir string) (model.Workspace, error) {
 	entry, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
-		return w, fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return w, model.Unknown(err)
 	}
 	w.GitDir = filepath.Dir(filepath.Dir(entry))
 	if _, err := os.Stat(w.GitDir); errors.Is(err, fs.ErrNotExist) {
@@ -118,7 +118,7 @@ func (f Finder) identifyWorktree(ctx context.Context, w model.Workspace, dir str
 // describe fills in w from git's entry and from the branch that was made for
 // the workspace.
 func (f Finder) describe(ctx context.Context, w model.Workspace, entry string) (model.Workspace, error) {
-	unknown := func(err error) (model.Workspace, error) { return w, fmt.Errorf("%w: %w", model.ErrUnknown, err) }
+	unknown := func(err error) (model.Workspace, error) { return w, model.Unknown(err) }
 	locked := filepath.Join(entry, "locked")
 	reason, err := git.LockReason(locked)
 	if err != nil {

@@ -185,7 +185,7 @@ func (s *survey) trash(ctx context.Context, dir string) error {
 		return err
 	}
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return model.Unknown(err)
 	}
 	_, err = git.Whole(filepath.Dir(filepath.Dir(entry))).Worktrees(ctx)
 	return err

@@ -214,7 +214,7 @@ func refsOf(ctx context.Context, w model.Workspace, ours, listed bool) (trees []
 func CheckGitFile(dir, entry string) error {
 	target, err := git.ReadPath(filepath.Join(dir, ".git"), dir)
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return model.Unknown(err)
 	}
 	if !git.SameDir(target, entry) {
 		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(dir, ".git"), plaintext.Quoted(target), entry, model.ErrUnknown)
@@ -228,7 +228,7 @@ func CheckGitFile(dir, entry string) error {
 func checkCommonDir(entry, commonDir string) error {
 	target, err := git.ReadPath(filepath.Join(entry, "commondir"), entry)
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrUnknown, err)
+		return model.Unknown(err)
 	}
 	if !git.SameDir(target, commonDir) {
 		return fmt.Errorf("%s leads to %s, not to %s: %w", filepath.Join(entry, "commondir"), plaintext.Quoted(target), commonDir, model.ErrUnknown)

@@ -35,6 +35,14 @@ var (
 	ErrNotKept = errors.New("cannot keep all of it, so it was not deleted")
 )
 
+// Unknown returns err as one that wraps ErrUnknown, and says so once.
+func Unknown(err error) error {
+	if errors.Is(err, ErrUnknown) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnknown, err)
+}
+
 // WorkError is the error of a delete that would destroy work.
 type WorkError struct {
 	Name string // the workspace's name

@@ -13,7 +13,8 @@ import (
 )
 
 // checkSecrets reports each file with a secret that other users can read or change: those
-// that bundles refer to, the tokens of runtimes, and the key of the server's certificate.
+// that bundles refer to, the tokens of runtimes, and the key of the server's
+// certificate; and a certificate that others can change.
 // Links are followed, as when a secret is read.
 func (c commands) checkSecrets(ctx context.Context) (found []finding) {
 	problem := func(check, text string) { found = append(found, finding{check, "problem", text}) }
@@ -35,6 +36,8 @@ func (c commands) checkSecrets(ctx context.Context) (found []finding) {
 	}
 	if set := c.nextTLS(true); set.Key != "" {
 		if _, err := certs.Files(set.Cert, set.Key, func(error) {}); err != nil {
+			problem("certificate", err.Error())
+		} else if err := private.Trusted(set.Cert); err != nil { // others could end the next start
 			problem("certificate", err.Error())
 		}
 	}
