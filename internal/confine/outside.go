@@ -71,6 +71,14 @@ func (r reading) String() string {
 	return fmt.Sprintf("%s, which %s reads outside,", plaintext.Quoted(r.path), r.reader)
 }
 
+// reads says in a message that what is called so is read.
+func (r reading) reads(what string) string {
+	if r.setting != "" {
+		return fmt.Sprintf("%s of %s names %s", plaintext.Quoted(r.setting), r.of, what)
+	}
+	return fmt.Sprintf("%s reads %s outside", r.reader, what)
+}
+
 // outside keeps the program from changing what programs outside read. What leads there
 // from a writable directory is read-only from its top: a directory further below could be
 // renamed. What is not there could be made, so that is refused.
@@ -180,8 +188,15 @@ func (b *builder) keepFrom(r reading, at, top string) error {
 	case info.Mode()&os.ModeSymlink != 0:
 		return fmt.Errorf("%s, through the link %s, which the program could replace: let it lead there directly, or use a worktree (`middleman new`)", subject, plaintext.Quoted(top))
 	}
+	why := fmt.Sprintf("%s %s", r, leads)
+	switch {
+	case r.path == top:
+		why = r.reads("it")
+	case r.path == at:
+		why = r.reads(plaintext.Quoted(at) + " in it")
+	}
 	return b.keep(top, kept{
-		note:   fmt.Sprintf("%s is read-only in the sandbox: %s %s", plaintext.Quoted(top), r, leads),
+		note:   fmt.Sprintf("%s is read-only in the sandbox: %s", plaintext.Quoted(top), why),
 		around: fmt.Sprintf("%s, and the workspace is there too: use another directory, or --sandbox none", subject),
 		cannot: fmt.Sprintf("%s, and Landlock cannot protect it: use bubblewrap or a worktree (`middleman new`), or remove what leads there", subject),
 	})
