@@ -2,10 +2,12 @@ package agent
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 )
 
 // builtIn are the profiles that come with middleman. What they say of a program
@@ -178,4 +180,18 @@ func (s Set) List() []Profile {
 	return slices.SortedFunc(maps.Values(s), func(a, b Profile) int {
 		return cmp.Or(cmp.Compare(rank[a.Name], rank[b.Name]), cmp.Compare(a.Name, b.Name))
 	})
+}
+
+// Doubts returns what of a profile cannot work as it is written, each in one line: it names
+// other profiles, and what is to tell the conversation that is taken up again.
+func (s Set) Doubts(p Profile) (list []string) {
+	for _, name := range p.Spawn {
+		if _, is := s[name]; !is && !strings.Contains(name, "/") { // ID/NAME is one of a bundle
+			list = append(list, fmt.Sprintf("spawn names %q, and there is no such profile", name))
+		}
+	}
+	if mentions(p.Resume, conversationHole) && len(p.Identify) == 0 && !p.Inject("").Hooks {
+		list = append(list, "resume has "+conversationHole+", which nothing tells: set identify, or like for a wrapper of an agent whose hooks report it")
+	}
+	return list
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -83,7 +84,8 @@ of your own are in config.toml, below [profiles.NAME]; a repository's are in its
 		&cobra.Command{
 			Use: "check NAME", Short: "Run a profile's program to see its version", Args: cli.Args(cobra.ExactArgs(1)),
 			Long: `Run a profile's program with --version, and say for which versions the profile
-was written. The exit code is 1 if the program is not there or does not answer.`,
+was written. The exit code is 1 if the program is not there or does not answer, and
+if the profile cannot work as it is written.`,
 			RunE: func(cmd *cobra.Command, given []string) error { return c.checkProfile(cmd.Context(), given[0]) },
 		},
 		c.recordCommand(), c.testCommand(),
@@ -151,6 +153,10 @@ func show(p agent.Profile) shownProfile {
 		v.Status = append(v.Status, "screen")
 	}
 	if len(p.Command) == 0 {
+		return v
+	}
+	if name := p.Command[0]; strings.ContainsRune(filepath.ToSlash(name), '/') && !filepath.IsAbs(name) {
+		v.Problem = name + " is a relative path, which is refused: give an absolute one, or a name that is in PATH"
 		return v
 	}
 	path, err := exec.LookPath(p.Command[0])
@@ -254,12 +260,15 @@ func (c commands) showProfile(ctx context.Context, name string) error {
 
 // checkProfile runs a profile's program with --version.
 func (c commands) checkProfile(ctx context.Context, name string) error {
-	_, v, err := c.named(name)
+	p, v, err := c.named(name)
 	if err != nil {
 		return err
 	}
 	if v.Path != "" {
 		v.Found, v.Problem = programVersion(ctx, v.Path)
+	}
+	if doubts := c.profiles().Doubts(p); v.Problem == "" && len(doubts) > 0 {
+		v.Problem = strings.Join(doubts, "; ")
 	}
 	err = c.Print(v, func() error {
 		switch {
