@@ -329,7 +329,7 @@ func TestMergeIntoNobodyKnows(t *testing.T) {
 	if err := os.Rename(dir, dir+"-moved"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Merge(t.Context(), w, workspace.MergeRequest{}); !errors.Is(err, workspace.ErrInUse) || !strings.Contains(err.Error(), "git does not know where that is") {
+	if _, err := m.Merge(t.Context(), w, workspace.MergeRequest{}); !errors.Is(err, workspace.ErrInUse) || !strings.Contains(err.Error(), "nobody knows where that is") {
 		t.Errorf("%v", err)
 	}
 	if after := runGit(t, dir+"-moved", "for-each-ref") + treeState(t, w.GitDir+"/hooks"); after != before || exists(w.GitDir+"/new.txt") {
@@ -340,6 +340,91 @@ func TestMergeIntoNobodyKnows(t *testing.T) {
 	if err != nil || got.Checkout != dir+"-moved" || !exists(dir+"-moved/new.txt") {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// Configuration and records of a repository may name any directory: what has no .git that
+// leads back is no checkout of it, and gets no file.
+func TestMergeIntoNoCheckout(t *testing.T) {
+	elsewhere := func(t *testing.T, dir string) {
+		cloned("--separate-git-dir="+dir+"-git")(t, dir)
+	}
+	for name, to := range map[string]func(t *testing.T, dir, victim string) (checkout string){
+		"core.worktree leads to another repository's directory": func(t *testing.T, dir, victim string) string {
+			elsewhere(t, dir)
+			runGit(t, dir, "config", "core.worktree", victim+"/.git")
+			return ""
+		},
+		"core.worktree leads to another checkout": func(t *testing.T, dir, victim string) string {
+			cloned()(t, dir)
+			runGit(t, dir, "config", "core.worktree", victim)
+			return ""
+		},
+		"core.worktree leads to a directory": func(t *testing.T, dir, victim string) string {
+			cloned()(t, dir)
+			runGit(t, dir, "config", "core.worktree", filepath.Dir(victim))
+			return ""
+		},
+		"core.worktree leads nowhere": func(t *testing.T, dir, victim string) string {
+			cloned()(t, dir)
+			runGit(t, dir, "config", "core.worktree", victim+"/none")
+			return ""
+		},
+		"the git directory is called .git": func(t *testing.T, dir, victim string) string {
+			cloned("--separate-git-dir="+filepath.Dir(victim)+"/.git")(t, dir)
+			return dir
+		},
+		"the place of a worktree has another repository": func(t *testing.T, dir, victim string) string {
+			cloned()(t, dir)
+			runGit(t, dir, "switch", "-qc", "dev")
+			runGit(t, dir, "worktree", "add", "-q", dir+"-wt", "main")
+			if err := errors.Join(os.RemoveAll(dir+"-wt"), os.Symlink(victim, dir+"-wt")); err != nil {
+				t.Fatal(err)
+			}
+			return ""
+		},
+		"the record of a worktree leads to another repository": func(t *testing.T, dir, victim string) string {
+			cloned()(t, dir)
+			runGit(t, dir, "switch", "-qc", "dev")
+			runGit(t, dir, "worktree", "add", "-q", dir+"-wt", "main")
+			write(t, dir+"/.git/worktrees/repo-wt/gitdir", victim+"/.git\n")
+			return ""
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			dir, victim := filepath.Join(t.TempDir(), "repo"), newRepo(t)
+			w := create(t, m, request(newRepo(t), "w1"))
+			want := to(t, dir, victim)
+			linked := filepath.Join(t.TempDir(), "stand")
+			runGit(t, "/", "--git-dir="+gitDirOf(t, dir), "worktree", "add", "-q", "-b", "standing", linked, "main")
+			w = create(t, m, request(linked, "w2"))
+			if want != "" {
+				w = create(t, m, request(dir, "w3"))
+			}
+			commit(t, w.Root, "new.txt", "1\n")
+			before := treeState(t, victim)
+			got, err := m.Merge(t.Context(), w, workspace.MergeRequest{Into: "main"})
+			switch {
+			case want != "" && (err != nil || got.Checkout != want || !exists(want+"/new.txt")):
+				t.Errorf("%+v, %v", got, err)
+			case want == "" && !errors.Is(err, workspace.ErrInUse):
+				t.Errorf("merged: %+v, %v", got, err)
+			}
+			if after := treeState(t, victim); after != before || exists(filepath.Dir(victim)+"/new.txt") {
+				t.Errorf("it was\n%s\nand is\n%s", before, after)
+			}
+		})
+	}
+}
+
+// gitDirOf returns the repository's directory of a checkout, whatever core.worktree says.
+func gitDirOf(t *testing.T, dir string) string {
+	t.Helper()
+	if named, err := os.ReadFile(dir + "/.git"); err == nil {
+		return strings.TrimSpace(strings.TrimPrefix(string(named), "gitdir: "))
+	}
+	return dir + "/.git"
 }
 
 func (k kind) refuse(t *testing.T, m *workspace.Manager, base, stand string) {

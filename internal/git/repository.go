@@ -1,6 +1,7 @@
 package git
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ const maxSmall = 64 << 10
 // Repository is the repository that contains the user's current directory.
 type Repository struct {
 	Here Dirs   // the checkout that contains the current directory
-	Main string // the top of the main checkout; for a bare repository its own directory
+	Main string // the top of the main checkout; for a bare repository its own directory, and where nobody knows it what git lists
 }
 
 // CheckDirectory returns an ErrBadRequest unless dir is the absolute path of a
@@ -77,7 +78,10 @@ func Discover(ctx context.Context, dir string) (Repository, error) {
 		if err != nil {
 			return Repository{}, err
 		}
-		r.Main = trees[0].Path
+		if r.Main, err = r.Here.MainCheckout(ctx, trees); err != nil {
+			return Repository{}, err
+		}
+		r.Main = cmp.Or(r.Main, trees[0].Path)
 	}
 	return r, nil
 }

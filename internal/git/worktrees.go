@@ -17,13 +17,14 @@ import (
 type Worktree struct {
 	Path   string
 	Bare   bool   // the repository has no main checkout, and Path is its directory
-	Nobody bool   // nobody knows where this main checkout is, and Path is the repository's directory
 	Branch string // a full ref name, or ""
 	Locked string // why it is locked, as git shows it; also "" if it is locked without a reason
 	Gone   string // why git would prune it, or ""
 }
 
-// Worktrees lists every checkout of a repository, the main one first.
+// Worktrees lists every checkout of a repository, the main one first, as git knows them:
+// see MainCheckout for where the first is. Whether the others are still there is not
+// checked, nor what is there.
 func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 	var list []Worktree
 	c := p.Look("worktree", "list", "--porcelain", "-z")
@@ -55,35 +56,42 @@ func (p Dirs) Worktrees(ctx context.Context) ([]Worktree, error) {
 	if len(list) == 0 {
 		return nil, fmt.Errorf("list worktrees of %s: git named none", p.CommonDir)
 	}
-	return list, p.findMain(ctx, &list[0])
+	return list, nil
 }
 
-// findMain sets where the main checkout is, if git lists the repository's directory
-// instead: it does where that is not the .git in the checkout, as for a submodule, with
-// `git init --separate-git-dir` and behind a link. Then core.worktree names the checkout,
-// or p is of it.
-func (p Dirs) findMain(ctx context.Context, main *Worktree) error {
-	if main.Bare || !SameDir(main.Path, p.CommonDir) {
-		return nil
-	}
-	if p.GitDir == p.CommonDir && p.WorkTree != "" {
-		main.Path = p.WorkTree
-		return nil
+// MainCheckout returns the main checkout of the repository, "" if there is none or nobody
+// knows where it is. trees is what Worktrees returned; known are directories that may be it.
+//
+// It is where core.worktree leads or, without that, the first of known and of what git
+// lists whose .git leads to the repository. What git lists is a guess: the repository's
+// directory itself, or what holds it, where that is not the .git of the checkout, as for a
+// submodule and with `git init --separate-git-dir`. Whoever wrote the configuration may have
+// named any directory, so what has no such .git is no checkout.
+func (p Dirs) MainCheckout(ctx context.Context, trees []Worktree, known ...string) (string, error) {
+	if trees[0].Bare {
+		return "", nil
 	}
 	// With GIT_COMMON_DIR git does not look at core.worktree. Without that setting it
 	// takes the current directory for the checkout.
 	c := Whole(p.CommonDir).Look("rev-parse", "--show-toplevel")
 	c.Env = slices.DeleteFunc(c.Env, func(pair string) bool { return strings.HasPrefix(pair, "GIT_COMMON_DIR=") })
 	top, err := c.Line(ctx)
-	if _, failed := errors.AsType[*Error](err); err != nil && !failed {
-		return err
+	if _, failed := errors.AsType[*Error](err); failed {
+		return "", nil // it leads nowhere
 	}
-	if top = filepath.FromSlash(top); err != nil || strings.Contains(top, "\n") || SameDir(top, p.CommonDir) {
-		main.Nobody = true
-		return nil
+	if err != nil {
+		return "", err
 	}
-	main.Path = top
-	return nil
+	candidates := append(known, trees[0].Path)
+	if top = filepath.FromSlash(top); !SameDir(top, p.CommonDir) {
+		candidates = []string{top}
+	}
+	for _, dir := range candidates {
+		if dir != "" && IsMainCheckout(dir, p.CommonDir) {
+			return dir, nil
+		}
+	}
+	return "", nil
 }
 
 // IsMainCheckout reports whether the .git in dir leads to the repository: it is the

@@ -92,7 +92,10 @@ func (s site) guard(ctx context.Context, a *Access) error {
 	if err != nil {
 		return err
 	}
-	for _, tree := range trees {
+	for n, tree := range trees {
+		if n == 0 && (s.entry == "." || git.SameDir(tree.Path, s.CommonDir)) {
+			continue // it is this checkout, or git does not know where it is
+		}
 		rest, err := filepath.Rel(s.WorkTree, tree.Path)
 		if real, evalErr := filepath.EvalSymlinks(tree.Path); err != nil || evalErr != nil || real != tree.Path || rest == "." || !filepath.IsLocal(rest) {
 			continue

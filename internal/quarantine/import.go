@@ -249,12 +249,16 @@ func (i *importing) moveBranch(ctx context.Context, own string) (stays bool, err
 // the sandbox last saw it, an Import that was killed moved it there, or nothing of it is
 // lost. No other checkout may have it.
 func (i *importing) mayMove(ctx context.Context, before, own string) (bool, error) {
-	trees, err := i.s.Worktrees(ctx)
+	trees, err := i.repo().Worktrees(ctx)
 	if err != nil {
 		return false, err
 	}
-	for _, tree := range trees {
-		if tree.Branch == i.r.Branch && !git.SameDir(tree.Path, i.s.WorkTree) {
+	for n, tree := range trees {
+		ours := git.SameDir(tree.Path, i.s.WorkTree)
+		if n == 0 && !tree.Bare { // git may not know where the main checkout is
+			ours = i.s.entry == "."
+		}
+		if tree.Branch == i.r.Branch && !ours {
 			return false, nil
 		}
 	}

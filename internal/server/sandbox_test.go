@@ -181,7 +181,7 @@ func TestSandboxedSessionWithGitElsewhere(t *testing.T) {
 		made := get[api.Created](r, "POST", "/workspaces", api.NewWorkspace{Name: "here", Directory: p.repository, Mode: workspace.ModeInPlace})
 		here := get[api.Workspace](r, "GET", "/workspaces/"+made.Workspace.ID+"?wait=60s", nil)
 		a := r.call("POST", "/workspaces/"+here.ID+"/sessions", api.NewSession{Sandbox: sandbox.Workspace, Command: []string{"sh", "-c",
-			`echo x >>.git; echo "gitdir: /tmp" >new; mv new .git; mkdir -p "$(git rev-parse --git-common-dir)/hooks"; echo x >"$(git rev-parse --git-common-dir)/hooks/post-commit"
+			`echo x >>.git; echo "gitdir: /tmp" >new; mv -f new .git; mkdir -p "$(git rev-parse --git-common-dir)/hooks"; echo x >"$(git rev-parse --git-common-dir)/hooks/post-commit"
 			echo x >>"` + elsewhere + `/hooks/post-commit"; echo x >inside; git add inside && git commit -qm sandboxed`}})
 		if link {
 			if a.status/100 != 4 || !strings.Contains(string(a.body), "is a symbolic link") || !strings.Contains(string(a.body), "gitdir: "+elsewhere) {

@@ -131,22 +131,32 @@ func (m *merge) checkedOut(ctx context.Context) (*checkout, error) {
 		return nil, fmt.Errorf("branch %s is checked out in %s and in %s, so the files of one of them would be left behind: %w",
 			plaintext.Quoted(m.out.Into), plaintext.Quoted(trees[found[0]].Path), plaintext.Quoted(trees[found[1]].Path), ErrInUse)
 	}
-	c := &checkout{dirs: git.Dirs{GitDir: m.w.GitDir, CommonDir: m.w.GitDir, WorkTree: trees[found[0]].Path}}
-	switch {
-	case trees[found[0]].Nobody && git.IsMainCheckout(m.w.Repository, m.w.GitDir):
-		c.dirs.WorkTree = m.w.Repository
-	case trees[found[0]].Nobody:
-		return nil, fmt.Errorf("branch %s is checked out in the main checkout of %s, and git does not know where that is: check out another branch there, or set core.worktree: %w",
-			plaintext.Quoted(m.out.Into), plaintext.Quoted(m.w.GitDir), ErrInUse)
-	case found[0] > 0:
-		if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, "", c.dirs.WorkTree); err != nil {
-			return nil, err
-		}
-		if c.dirs.GitDir == "" {
-			return nil, fmt.Errorf("%s: its worktree is gone since a moment ago: %w", plaintext.Quoted(c.dirs.WorkTree), model.ErrMissing)
-		}
+	c := &checkout{dirs: git.Dirs{GitDir: m.w.GitDir, CommonDir: m.w.GitDir}}
+	if found[0] > 0 {
+		return c, c.linked(m, trees[found[0]].Path)
 	}
-	return c, nil
+	if c.dirs.WorkTree, err = m.repo.MainCheckout(ctx, trees, m.w.Repository); err == nil && c.dirs.WorkTree == "" {
+		err = fmt.Errorf("branch %s is checked out in the main checkout of %s, and nobody knows where that is: check out another branch there, or set core.worktree to the directory whose .git leads there: %w",
+			plaintext.Quoted(m.out.Into), plaintext.Quoted(m.w.GitDir), ErrInUse)
+	}
+	return c, err
+}
+
+// linked makes c the linked worktree that is recorded at path, if that is still it: git
+// checks that there is a .git at best, and another repository may be there by now.
+func (c *checkout) linked(m *merge, path string) (err error) {
+	c.dirs.WorkTree = path
+	if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, "", path); err != nil {
+		return err
+	}
+	if c.dirs.GitDir == "" {
+		return fmt.Errorf("%s: its worktree is gone since a moment ago: %w", plaintext.Quoted(path), model.ErrMissing)
+	}
+	if err := look.CheckGitFile(path, c.dirs.GitDir); err != nil {
+		return fmt.Errorf("branch %s is checked out in %s, which is no worktree of the repository any more: `git worktree prune`, or remove it by `git worktree remove`: %w: %w",
+			plaintext.Quoted(m.out.Into), plaintext.Quoted(path), ErrInUse, err)
+	}
+	return nil
 }
 
 // check refuses a checkout that cannot be brought forward without harm.
