@@ -16,9 +16,9 @@ import (
 )
 
 // ConsentedTransport is TransportOf for a user who may have agreed to the programs that the
-// repository's own configuration names. That is no consent to another user's file: one
-// that the configuration includes, whatever the condition, is refused. The error names it
-// and is a plainfile.ErrRefused.
+// repository's own configuration names. That is no consent to another user's file: one that
+// is its configuration in a directory of this user's, or that this includes, whatever the
+// condition, is refused. The error names it and is a plainfile.ErrRefused.
 func ConsentedTransport(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
 	if agreed {
 		if err := p.checkIncludes(ctx); err != nil {
@@ -28,10 +28,17 @@ func ConsentedTransport(ctx context.Context, p Dirs, agreed bool) (Transport, er
 	return TransportOf(ctx, p, agreed)
 }
 
-// checkIncludes returns an error if another user owns, or can write, a file that the
-// repository's configuration includes.
+// checkIncludes returns an error if another user owns, or can write, the repository's
+// configuration or a file that it includes.
 func (p Dirs) checkIncludes(ctx context.Context) error {
-	files := []string{filepath.Join(p.CommonDir, "config"), filepath.Join(p.GitDir, "config.worktree")}
+	files := []string{filepath.Join(p.CommonDir, "config"), filepath.Join(p.CommonDir, "config.worktree"), filepath.Join(p.GitDir, "config.worktree")}
+	if private.Trusted(p.CommonDir) == nil { // else it is shared, and so are its settings
+		for _, file := range files {
+			if err := private.Trusted(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return fmt.Errorf("%w; it has settings of the repository: put a copy of your own there: %w", err, plainfile.ErrRefused)
+			}
+		}
+	}
 	for n := 0; n < len(files); n++ {
 		paths, err := includedBy(ctx, files[n])
 		if err != nil {

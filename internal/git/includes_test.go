@@ -3,6 +3,7 @@
 package git_test
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,5 +56,42 @@ func TestConsentIsToOwnFiles(t *testing.T) {
 		if _, err := git.ConsentedTransport(t.Context(), p, false); err != nil {
 			t.Errorf("%s, without consent: %v", x.name, err)
 		}
+	}
+}
+
+// A configuration that is another user's file, or a link to one, is refused too. In a
+// directory that others may write it is theirs as well, and the user knows.
+func TestConsentIsToOwnConfiguration(t *testing.T) {
+	r := testenv.NewRepo(t)
+	for _, kv := range testenv.GitEnv(r.Home) {
+		name, value, _ := strings.Cut(kv, "=")
+		t.Setenv(name, value)
+	}
+	common := filepath.Join(r.Dir, ".git")
+	theirs := filepath.Join(r.Home, "theirs")
+	text, err := os.ReadFile(filepath.Join(common, "config"))
+	if err := errors.Join(err, os.WriteFile(theirs, text, 0o600), os.Chmod(theirs, 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"config.worktree", "config"} {
+		at := filepath.Join(common, name)
+		if err := errors.Join(os.RemoveAll(at), os.Symlink(theirs, at)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err == nil || !strings.Contains(err.Error(), "put a copy of your own there") {
+			t.Errorf("%s: %v", name, err)
+		}
+		if err := errors.Join(os.Remove(at), os.WriteFile(at, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err != nil {
+			t.Errorf("one's own %s: %v", name, err)
+		}
+	}
+	if err := errors.Join(os.Chmod(common, 0o777), os.Chmod(filepath.Join(common, "config"), 0o666)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err != nil {
+		t.Errorf("a shared one: %v", err)
 	}
 }
