@@ -28,17 +28,18 @@ import (
 // missing is unknown.
 //
 // Of Claude Code no title of a dialog is documented, so its stand-in leaves the
-// title of its work while it asks.
+// title of its work while it asks. Its title of an idle prompt counts beside the prompt
+// alone: newer versions have no other.
 var expected = map[string]map[string]map[string]string{
 	"claude": {
 		"working":    {"hook": "working", "title": "working", "screen": "working", "all": "working"},
 		"permission": {"hook": "waiting/permission", "title": "working", "screen": "waiting/permission", "all": "waiting/permission"},
 		"question":   {"hook": "waiting/question", "title": "working", "all": "waiting/question"},
-		"login":      {"hook": "waiting/login", "title": "idle", "screen": "waiting/login", "all": "waiting/login"},
-		"rate limit": {"hook": "waiting/rate limit", "title": "idle", "all": "waiting/rate limit"},
-		"idle":       {"hook": "idle", "title": "idle", "all": "idle"},
-		"background": {"hook": "idle/background", "title": "idle", "all": "idle/background"},
-		"failed":     {"hook": "failed", "title": "idle", "all": "failed"},
+		"login":      {"hook": "waiting/login", "screen": "waiting/login", "all": "waiting/login"},
+		"rate limit": {"hook": "waiting/rate limit", "all": "waiting/rate limit"},
+		"idle":       {"hook": "idle", "all": "idle"},
+		"background": {"hook": "idle/background", "all": "idle/background"},
+		"failed":     {"hook": "failed", "all": "failed"},
 	},
 	"codex": {
 		"working":    {"hook": "working", "title": "working", "screen": "working", "all": "working"},

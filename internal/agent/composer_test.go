@@ -114,7 +114,7 @@ func TestComposer(t *testing.T) {
 		{"options in a frame", "claude", "✳ x", rule40 + "\n❯ 1. Yes\n  2. No\n" + rule40 + "\n", Waiting, false},
 		{"a list in a frame", "claude", "✳ x", rule40 + "\n❯ Allow\n  Deny\n" + rule40 + "\n Enter to confirm · Esc to cancel", Unknown, false},
 		{"a question below", "claude", "✳ x", claudeLine + "\n\nOverwrite x? (y/n)", Unknown, false},
-		{"output that says no more", "claude", "✳ x", "some text", Idle, false},
+		{"output that says no more", "claude", "✳ x", "some text", Unknown, false},
 
 		{"empty", "codex", "repo", codexLine, Unknown, true},
 		{"bare", "codex", "repo", "• Done.\n\n› ", Unknown, true},

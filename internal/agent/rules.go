@@ -229,6 +229,9 @@ func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
 		return Status{State: Unknown, Reason: "its screen may show a dialog, which no rule of profile " + p.Name + " knows"}
 	}
 	for _, m := range list {
+		if m.state == Idle && !shown.composer {
+			continue // a title of idleness may stay, or never change: what else shows?
+		}
 		if m.ByTitle() && m.Holds(e.Title, nil) {
 			return m.byTitle()
 		}

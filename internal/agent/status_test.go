@@ -69,6 +69,7 @@ func TestJudge(t *testing.T) {
 		{"a dialog that claude quotes", "claude", Evidence{Title: "✳ Fix", Screen: rows(quoted)}, Idle, FromTitle, "star in the title"},
 		{"half a dialog", "claude", Evidence{Screen: rows("Do you want to proceed?\n")}, Unknown, "", ""},
 		{"claude is idle", "claude", Evidence{Title: "✳ Fix the login", Screen: rows(claudeReady)}, Idle, FromTitle, "star in the title"},
+		{"a star in the title, and something else that asks", "claude", Evidence{Title: "✳ Claude Code", Screen: rows("Username for 'https://example.org':")}, Unknown, "", ""},
 		{"claude without a title", "claude", Evidence{Screen: rows(claudeReady)}, Unknown, "", ""},
 		{"after Esc", "claude", Evidence{Title: "✳ Fix", Screen: rows("  ⎿ Interrupted by user" + claudeReady)}, Idle, FromTitle, "star in the title"},
 		{"claude wants a login", "claude", Evidence{Screen: rows("Select login method:\n ❯ 1. Account\n   2. Console")}, Waiting, FromScreen, "login"},
@@ -118,7 +119,7 @@ func TestJudge(t *testing.T) {
 // A wrapper has the rules of the program that it starts.
 func TestLike(t *testing.T) {
 	own := map[string]Definition{"wrapped": {Command: []string{"w"}, Like: "claude"}, "plain": {Command: []string{"w"}}}
-	set, e := Profiles(own, nil), Evidence{Title: "✳ x"}
+	set, e := Profiles(own, nil), Evidence{Title: "✳ x", Screen: rows(claudeReady)}
 	if got := set["wrapped"].Judge(e); got.State != Idle || !set["wrapped"].HasRules() {
 		t.Errorf("%+v", got)
 	}

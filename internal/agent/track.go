@@ -13,7 +13,7 @@ const (
 	settle = 2 * time.Second
 	// silentWork, silentWait and silentIdle are how long a hook is believed
 	// where the screen shows nothing that is known, of silentWait: no composer. Work
-	// shows itself by output: a progress without it is believed for silentWork too.
+	// shows itself by output: a title or progress without it is believed for silentWork too.
 	silentWork = 2 * time.Minute
 	silentWait = time.Hour
 	silentIdle = 12 * time.Hour
@@ -125,6 +125,9 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	if t.Heard.Asks() && t.Over == "" && h.State == Working && another(t.Tool, h.Tool, t.Call, h.Call) {
 		return false
 	}
+	if t.turnIsOver() && h.State == Working && h.ofTool() && h.Turn == t.Turn && at.Before(t.Heard.Since.Add(settle)) {
+		return false // hooks of tools need not be awaited by the agent: this one is late
+	}
 	if h.Begins && h.Turn != t.Turn {
 		if t.Turn != "" {
 			t.Turns = append(t.Turns[max(0, len(t.Turns)-maxTurns+1):], t.Turn)
@@ -137,6 +140,14 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	t.Seen.Status = t.heed(t.Seen.Status)
 	return t.Decide(now)
 }
+
+// turnIsOver reports whether the newest hook that is believed said that a turn is over.
+func (t *Tracker) turnIsOver() bool {
+	return t.Over == "" && (t.Heard.State == Idle || cutShort(t.Heard))
+}
+
+// ofTool reports whether an event is about the call of a tool.
+func (h Hook) ofTool() bool { return h.Tool != "" || h.Call != "" }
 
 // another reports whether two events are about two calls of tools: by their ids or, if
 // one has none, by what the calls do.
@@ -157,7 +168,7 @@ func (t *Tracker) Decide(now time.Time) bool {
 		}
 	}
 	if at := t.silence(); !at.IsZero() && !now.Before(at) {
-		t.Seen.Status = Status{State: Unknown, Since: now, Reason: "it reports progress, and has printed nothing for " + silentWork.String()}
+		t.Seen.Status = Status{State: Unknown, Since: now, Reason: "its " + t.Seen.Source + " tells of work, and it has printed nothing for " + silentWork.String()}
 	}
 	s := t.decide()
 	s.Since = now
@@ -185,10 +196,11 @@ func (t *Tracker) Next() time.Time {
 	return at
 }
 
-// silence is when a progress that is seen is no more believed, zero if none is.
+// silence is when a title or progress of work that is seen is no more believed, zero if
+// there is none: the program may have died with it, and a spinner moves.
 func (t *Tracker) silence() time.Time {
 	switch {
-	case t.Seen.Source != FromProgress:
+	case t.Seen.State != Working || t.Seen.Source != FromProgress && t.Seen.Source != FromTitle:
 		return time.Time{}
 	case t.Active.IsZero():
 		return t.Seen.Since.Add(silentWork)
@@ -250,6 +262,8 @@ func (t *Tracker) contradiction() time.Time {
 		return time.Time{}
 	case seen.State == Idle && cutShort(heard) && !seen.Since.After(settled):
 		return time.Time{} // it shows that the turn is over, and the hook knows why
+	case seen.State == Working && seen.Source != FromScreen && !seen.Since.After(heard.Since):
+		return time.Time{} // a title or a progress that was left behind
 	case seen.State == Waiting && seen.Source == FromScreen:
 		return later(seen.Since) // until then it may be answered, and the hook tell of that
 	case seen.Since.After(heard.Since):

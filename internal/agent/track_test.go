@@ -155,6 +155,31 @@ func TestTracker(t *testing.T) {
 			{at: 2, see: seen(Working, FromProgress), titled: Idle, want: Working, source: FromProgress},
 			{at: 9, see: seen(Idle, FromTitle), want: Unknown},
 		},
+		"a title of work that was left behind": {
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 5, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 9, decides: true, want: Idle, source: FromHook},
+			{at: 20, see: seen(Working, FromTitle), composer: true, want: Idle, source: FromHook},
+			{at: 300, decides: true, want: Idle, source: FromHook},
+		},
+		"a title of work, and a program that died with it": {
+			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
+			{at: 120, decides: true, want: Working, source: FromTitle},
+			{at: 122, decides: true, want: Unknown},
+		},
+		"progress that was left behind": {
+			{at: 1, see: seen(Working, FromProgress), want: Working, source: FromProgress},
+			{at: 5, hear: heard(Waiting, RateLimit), want: Waiting, kind: RateLimit, source: FromHook},
+			{at: 20, see: seen(Working, FromProgress), want: Waiting, kind: RateLimit, source: FromHook},
+		},
+		"a tool's hook that comes after the end of its turn": {
+			{at: 1, hear: heard(Working, "").begins("1"), want: Working, source: FromHook},
+			{at: 5, hear: heard(Idle, "").of("1", "", ""), want: Idle, source: FromHook},
+			{at: 5.2, hear: heard(Working, "").of("1", "A", "Bash: make"), want: Idle, source: FromHook},
+			{at: 5.3, hear: heard(Working, "").begins("2"), want: Working, source: FromHook}, // the next prompt, at once
+			{at: 6, hear: heard(Idle, "").of("2", "", ""), want: Idle, source: FromHook},
+			{at: 20, hear: heard(Working, "").of("2", "B", "Bash: ls"), want: Working, source: FromHook}, // it goes on
+		},
 		"a permission whose dialog is not known": {
 			{at: 1, see: seen(Working, FromTitle), want: Working, source: FromTitle},
 			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
@@ -198,8 +223,10 @@ func TestTracker(t *testing.T) {
 			{at: 5, hear: heard(Waiting, Permission), want: Waiting, kind: Permission, source: FromHook},
 			{at: 5.2, see: asks(), want: Waiting, kind: Permission, source: FromScreen},
 			{at: 29, see: seen(Working, FromTitle), want: Waiting, kind: Permission, source: FromHook},
-			{at: 30, see: seen(Working, FromTitle), composer: true, want: Working, source: FromTitle}, // allowed: it runs for long
-			{at: 300, decides: true, want: Working, source: FromTitle},
+			{at: 30, see: seen(Working, FromTitle), composer: true, want: Working, source: FromTitle},  // allowed: it runs for long
+			{at: 140, see: seen(Working, FromTitle), composer: true, want: Working, source: FromTitle}, // with output
+			{at: 259, decides: true, want: Working, source: FromTitle},
+			{at: 261, decides: true, want: Unknown},
 		},
 		"work that ended in a dialog": {
 			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
