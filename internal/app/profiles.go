@@ -296,6 +296,9 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	case !view.State.Ended():
 		return api.Session{}, Refusef(api.CodeBusy, "session %s is %s: attach to it instead", row.Name, view.State)
 	}
+	if err := s.alreadyGoesOn(ctx, row); err != nil {
+		return api.Session{}, err
+	}
 	in.Profile = row.Profile
 	if b := row.Bundle; b != nil {
 		in.Profile, in.Bundle = b.Profile, &api.BundleRef{ID: b.ID, Digest: b.Digest}
@@ -309,6 +312,24 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 		in.KeepOutput = status.JournalBytes
 	}
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
+}
+
+// alreadyGoesOn returns an error if another session has taken up the conversation of one
+// that has ended: two agents would write one history.
+func (s *App) alreadyGoesOn(ctx context.Context, row store.Session) error {
+	if row.Conversation == "" {
+		return nil
+	}
+	rows, _, err := s.Store.Sessions(ctx, row.WorkspaceID, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	for _, other := range rows {
+		if other.ID != row.ID && other.Profile == row.Profile && other.Conversation == row.Conversation && !other.State.Ended() {
+			return Refusef(api.CodeBusy, "the conversation of session %s goes on in session %s: attach to that instead", row.Name, other.Name)
+		}
+	}
+	return nil
 }
 
 // Prompt sends a text to a session's program and submits it, as agent.Send does. Other
