@@ -62,6 +62,10 @@ func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
 		return nil, err
 	}
 	return raw(func(w http.ResponseWriter, r *http.Request) {
+		if name := emptyParameter(r, "expect", "expect_rows", "if_idle"); name != "" {
+			refuse(w, problemf(api.CodeBadRequest, "%s is empty: leave it out to type whatever the screen shows", name))
+			return
+		}
 		offset, taken, err := s.typeBody(w, r, in.Session, typist{live, expect})
 		if err == nil {
 			w.Header().Set(offsetHeader, strconv.FormatUint(offset, 10))
@@ -74,6 +78,17 @@ func (s *Server) postInput(ctx context.Context, in *inputIn) (*stream, error) {
 		}
 		refuse(w, p)
 	}), nil
+}
+
+// emptyParameter returns the first of the parameters that a request has without a value,
+// as when a script could not find out what to expect, "" for none.
+func emptyParameter(r *http.Request, names ...string) string {
+	for _, name := range names {
+		if q := r.URL.Query(); q.Has(name) && q.Get(name) == "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // offsetHeader tells an offset with an answer.

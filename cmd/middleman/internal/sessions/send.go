@@ -161,6 +161,8 @@ func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
 		return cli.Usagef("--if-idle needs a duration above zero")
 	case changed("expect-rows") && !changed("expect"):
 		return cli.Usagef("--expect-rows goes with --expect HASH")
+	case changed("expect") && f.expect == "":
+		return cli.Usagef("--expect is empty: it needs the offset or the hash that capture --json tells")
 	case changed("wait-text") && f.waitText == "":
 		return cli.Usagef("--wait-text needs a text")
 	case changed("when") && (f.when != "idle" || !f.prompt):
