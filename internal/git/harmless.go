@@ -39,7 +39,7 @@ func CheckoutDir(commonDir, root string) (string, error) {
 		return "", err
 	case info.IsDir() && SameDir(dot, commonDir):
 		return commonDir, nil
-	case IsMainCheckout(root, commonDir):
+	case isMainCheckout(root, commonDir):
 		if entry, err := FindEntry(commonDir, "", root); err != nil || entry != "" {
 			return "", cmp.Or(err, elsewhere) // in a worktree git puts no such thing
 		}

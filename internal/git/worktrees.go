@@ -87,16 +87,16 @@ func (p Dirs) MainCheckout(ctx context.Context, trees []Worktree, known ...strin
 		candidates = []string{top}
 	}
 	for _, dir := range candidates {
-		if dir != "" && IsMainCheckout(dir, p.CommonDir) {
+		if dir != "" && isMainCheckout(dir, p.CommonDir) {
 			return dir, nil
 		}
 	}
 	return "", nil
 }
 
-// IsMainCheckout reports whether the .git in dir leads to the repository: it is the
+// isMainCheckout reports whether the .git in dir leads to the repository: it is the
 // repository's directory, a link to it, or a file that names it.
-func IsMainCheckout(dir, commonDir string) bool {
+func isMainCheckout(dir, commonDir string) bool {
 	dot := filepath.Join(dir, ".git")
 	if SameDir(dot, commonDir) {
 		return true
