@@ -24,7 +24,7 @@ while read -r line; do
 	case $line in
 	work) printf '\033[2J\033[H\033]0;\342\240\202 Fix the login\007' ;;
 	ask) printf ' Do you want to proceed?\n \342\235\257 1. Yes\n   2. No\n' ;;
-	idle) printf '\033[2J\033[H\033]0;\342\234\263 Fix the login\007' ;;
+	idle) printf '\033[2J\033[H\033]0;\342\234\263 Fix the login\007╭───╮\n│ > │\n╰───╯\n' ;;
 	blank) printf '\033[2J\033[H\033]0;\007' ;;
 	exit*) exit ${line#exit } ;;
 	esac

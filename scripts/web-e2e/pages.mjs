@@ -24,7 +24,7 @@ while read -r line; do
 	case $line in
 	work) printf '\\033]0;\\342\\240\\202 Fix\\007' ;;
 	ask) printf ' Do you want to proceed?\\n \\342\\235\\257 1. Yes\\n   2. No, and tell it why\\n' ;;
-	idle) printf '\\033[2J\\033[H\\033]0;\\342\\234\\263 Fix\\007' ;;
+	idle) printf '\\033[2J\\033[H\\033]0;\\342\\234\\263 Fix\\007╭───╮\\n│ > │\\n╰───╯\\n' ;;
 	*) printf 'got [%s]\\n' "$line" ;;
 	esac
 done
