@@ -56,9 +56,9 @@ const (
 var selection = rule{name: "selection", state: Waiting, kind: Question, rows: 24, screen: []string{selected, unselected}}
 
 // rules are those of a profile's program. Those of titles that ask come first, then those
-// of the screen, then those of other titles and of progress; of these the first that holds decides. A
-// dialog comes before a title of work: agents leave that while they ask, and a progress
-// may stay as well.
+// of the screen, then those of other titles and of progress; of these the first that holds
+// decides. A dialog comes before a title of work: agents leave that while they ask, and a
+// progress may stay as well.
 //
 // What agy, copilot, cursor and opencode show is from the rules of herdrdev/herdr, in
 // src/detect/manifests: antigravity.toml of 2026-08-20, github-copilot.toml and

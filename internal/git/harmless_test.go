@@ -65,10 +65,7 @@ func TestHarmless(t *testing.T) {
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			r := testenv.NewRepo(t)
-			for _, kv := range testenv.GitEnv(r.Home) {
-				name, value, _ := strings.Cut(kv, "=")
-				t.Setenv(name, value)
-			}
+			testenv.UseGitEnv(t, r.Home)
 			tree := filepath.Join(filepath.Dir(r.Dir), "tree")
 			r.Git("worktree", "add", "-q", tree)
 			common := filepath.Join(r.Dir, ".git")

@@ -17,10 +17,7 @@ import (
 // configuration includes.
 func TestConsentIsToOwnFiles(t *testing.T) {
 	r := testenv.NewRepo(t)
-	for _, kv := range testenv.GitEnv(r.Home) {
-		name, value, _ := strings.Cut(kv, "=")
-		t.Setenv(name, value)
-	}
+	testenv.UseGitEnv(t, r.Home)
 	common := filepath.Join(r.Dir, ".git")
 	p := git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}
 	theirs, own := filepath.Join(r.Home, "theirs"), filepath.Join(r.Home, "own")
@@ -63,10 +60,7 @@ func TestConsentIsToOwnFiles(t *testing.T) {
 // directory that others may write it is theirs as well, and the user knows.
 func TestConsentIsToOwnConfiguration(t *testing.T) {
 	r := testenv.NewRepo(t)
-	for _, kv := range testenv.GitEnv(r.Home) {
-		name, value, _ := strings.Cut(kv, "=")
-		t.Setenv(name, value)
-	}
+	testenv.UseGitEnv(t, r.Home)
 	common := filepath.Join(r.Dir, ".git")
 	theirs := filepath.Join(r.Home, "theirs")
 	text, err := os.ReadFile(filepath.Join(common, "config"))

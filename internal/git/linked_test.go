@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"middleman/internal/git"
@@ -17,10 +16,7 @@ import (
 // grep` reads what is behind them.
 func TestLinked(t *testing.T) {
 	r := testenv.NewRepo(t)
-	for _, kv := range testenv.GitEnv(r.Home) {
-		name, value, _ := strings.Cut(kv, "=")
-		t.Setenv(name, value)
-	}
+	testenv.UseGitEnv(t, r.Home)
 	for _, name := range []string{"was/deep/passwd", "stays/x", "below/was/y"} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(r.Dir, name)), 0o700); err != nil {
 			t.Fatal(err)

@@ -51,6 +51,15 @@ func GitEnv(home string) []string {
 	}
 }
 
+// UseGitEnv makes GitEnv a part of the test's own environment, until the test ends.
+func UseGitEnv(t testing.TB, home string) {
+	t.Helper()
+	for _, kv := range GitEnv(home) {
+		name, value, _ := strings.Cut(kv, "=")
+		t.Setenv(name, value)
+	}
+}
+
 // Git runs git in the repository and returns its output without the last
 // newline. A failure fails the test.
 func (r *Repo) Git(args ...string) string {
