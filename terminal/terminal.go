@@ -390,9 +390,8 @@ type Capture struct {
 	// SHA-256 of what FormatText has of them, in hexadecimal. It is "" of an
 	// owner that does not know it.
 	Hash string
-	// Steady is the hash of the same text without what moves by itself: times of day,
-	// seconds that something has taken, and spinners. It is "" of an owner that does
-	// not know it.
+	// Steady is the hash of the same text without what moves by itself, as
+	// recording.SteadyText has it. It is "" of an owner that does not know it.
 	Steady string
 	// Note says why the screen of an earlier offset may differ from what was
 	// shown then, such as output that is missing before it; "" where it does not.
