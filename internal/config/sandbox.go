@@ -61,10 +61,34 @@ func (s Sandbox) check(profiles map[string]agent.Definition) error {
 			return fmt.Errorf("sandbox.logins has %q: it must be a profile with logins, such as claude or codex", s.Logins[i])
 		}
 	}
-	if s.Processes < 0 {
-		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound) or more", s.Processes)
+	return s.checkLimits()
+}
+
+// The least limits. Below them the hooks of agents, which run this program inside, would
+// end with a trace of Go's runtime: it maps memory and starts threads, which count as
+// processes, before the program begins.
+const (
+	leastMemory    Size  = 256 << 20
+	leastFileSize  Size  = 1 << 20
+	leastProcesses int64 = 32
+)
+
+func (s Sandbox) checkLimits() error {
+	switch {
+	case s.Memory != 0 && s.Memory < leastMemory:
+		return tooSmall("memory", s.Memory, leastMemory)
+	case s.FileSize != 0 && s.FileSize < leastFileSize:
+		return tooSmall("file_size", s.FileSize, leastFileSize)
+	case s.Processes != 0 && s.Processes < leastProcesses:
+		return fmt.Errorf("sandbox.processes is %d: it must be 0 (no bound), or at least %d, since threads count too and hooks of agents need some", s.Processes, leastProcesses)
 	}
 	return nil
+}
+
+func tooSmall(setting string, got, least Size) error {
+	a, _ := got.MarshalText() // has no error
+	b, _ := least.MarshalText()
+	return fmt.Errorf("sandbox.%s is %s: it must be none, or at least %s, which git and the hooks of agents need", setting, a, b)
 }
 
 // Size is a number of bytes, written as "4GiB"; 0, written as "none", is no bound.

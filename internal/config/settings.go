@@ -55,9 +55,9 @@ var texts = append([]keydoc.Text{
 	{Key: "sandbox.network", About: `The hosts that a sandboxed session can reach, and no others: "registry.example" (ports 80 and 443), "registry.example:8443", "*.example.org" (all names below it), "db.internal:5432 private" (also at a private address), "192.168.0.7:5432". It needs bubblewrap. Without it the level says whether there is a network.`},
 	{Key: "sandbox.secrets", About: `Variables whose values sandboxed programs never have, and the hosts that each is for: "API_KEY api.example". Inside, the variable has a placeholder, and the proxy of the network list puts the value into requests to these hosts. A sandbox without a network list that would have such a variable is refused.`},
 	{Key: "sandbox.logins", About: `Profiles whose programs may renew your login, such as "claude" and "codex". What such a program writes in a sandbox to the files that the profile's logins name replaces yours, if it has the same form and yours has not changed since. A program that means harm can log you in as somebody else by that.`},
-	{Key: "sandbox.memory", About: `How much memory for data each process of a sandboxed session may have.`},
-	{Key: "sandbox.file_size", About: `How large a file may become that a program of a sandboxed session writes.`},
-	{Key: "sandbox.processes", About: `How many processes a sandboxed session may have at once, 0 for no bound. It needs bubblewrap, and a user who is not root.`},
+	{Key: "sandbox.memory", About: `How much memory for data each process of a sandboxed session may have, at least 256MiB.`},
+	{Key: "sandbox.file_size", About: `How large a file may become that a program of a sandboxed session writes, at least 1MiB.`},
+	{Key: "sandbox.processes", About: `How many processes and threads a sandboxed session may have at once, at least 32, or 0 for no bound. It needs bubblewrap, and a user who is not root.`},
 }, agent.Keys...)
 
 // SetIn returns the keys that the settings file raw sets. raw is one that Load took.

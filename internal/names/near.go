@@ -9,6 +9,10 @@ import (
 // maxNear is how many labels an error proposes.
 const maxNear = 3
 
+// Similar returns up to three of the known names that may be meant by what was typed,
+// the most similar one first.
+func Similar(typed string, known []string) []string { return nearest(typed, known, known) }
+
 // nearest returns up to maxNear of the shown texts whose name begins with target
 // or differs from it by one slip for each three letters, two at most. The
 // nearest is first. shown has a text for each of the names.

@@ -126,11 +126,15 @@ func startBubblewrap(p Policy, kinds map[string]kind, way *link, abi int, progra
 		}
 	}
 	argv = append(argv, p.Limits.args()...)
-	variables, err := environmentFile(environ(append(os.Environ(), p.Env...)))
+	arguments, err := listFile("arguments", program)
 	if err != nil {
 		return err
 	}
-	argv = append(append(argv, "--environment", strconv.Itoa(variables), "--"), program...)
+	variables, err := listFile("environment", environ(append(os.Environ(), p.Env...)))
+	if err != nil {
+		return err
+	}
+	argv = append(argv, "--arguments", strconv.Itoa(arguments), "--environment", strconv.Itoa(variables))
 	signal.Ignore(passed...)
 	if err := unix.Exec(bwrap, argv, nil); err != nil {
 		return fmt.Errorf("execute %s: %w", bwrap, err)
@@ -199,13 +203,18 @@ func runInner(args []string, proxy Proxy) error {
 	flags.Int64Var(&limits.Files, "files", 0, "")
 	flags.Int64Var(&limits.Processes, "processes", 0, "")
 	socket := flags.Int("egress", 0, "")
-	variables := flags.Int("environment", 0, "")
+	arguments := flags.Int("arguments", -1, "")
+	variables := flags.Int("environment", -1, "")
 	writes := flags.String("writes", "", "")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if flags.NArg() == 0 {
-		return fmt.Errorf("use %s -- PROGRAM [ARG]", innerCommand)
+	program, err := takeList("arguments", *arguments)
+	if err != nil {
+		return err
+	}
+	if len(program) == 0 || flags.NArg() > 0 {
+		return fmt.Errorf("use %s --arguments FD --environment FD", innerCommand)
 	}
 	if *socket > 0 && proxy == nil {
 		return errProxy
@@ -229,7 +238,7 @@ func runInner(args []string, proxy Proxy) error {
 			return err
 		}
 	}
-	return executeWithin(limits, flags.Args())
+	return executeWithin(limits, program)
 }
 
 // closeAtExec lets no descriptor but the standard ones reach what this process

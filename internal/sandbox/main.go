@@ -37,10 +37,9 @@ const (
 
 // Exit statuses of a program that was not started, as shells have them.
 const (
-	exitRefused    = 125 // the sandbox could not be made
-	exitNotRun     = 126 // the program is there and cannot be executed
-	exitNotFound   = 127
-	maxProgramArgs = 1 << 16
+	exitRefused  = 125 // the sandbox could not be made
+	exitNotRun   = 126 // the program is there and cannot be executed
+	exitNotFound = 127
 )
 
 // IsHelper reports whether the arguments of this process are those of a helper
@@ -106,7 +105,7 @@ func runOuter(args []string, proxy Proxy) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *file == "" || *digest == "" || flags.NArg() == 0 || flags.NArg() > maxProgramArgs {
+	if *file == "" || *digest == "" || flags.NArg() == 0 {
 		return fmt.Errorf("use %s --policy FILE --digest HEX -- PROGRAM [ARG]", Command)
 	}
 	p, err := readPolicy(*file, *digest)

@@ -6,22 +6,67 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 
 	"github.com/pelletier/go-toml/v2"
+
+	"middleman/internal/names"
 )
 
 // Decode decodes content into v, a pointer. A key that v lacks is an error, whose
-// text ends with hint. An error names its line.
+// text ends with hint, or with the key of v that is nearest. An error names its line.
 func Decode(content []byte, v any, hint string) error {
 	err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(v)
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		row, _ := e.Errors[0].Position()
-		return fmt.Errorf("line %d: there is no setting %q%s", row, strings.Join(e.Errors[0].Key(), "."), hint)
+		key := e.Errors[0].Key()
+		if near := nearest(reflect.TypeOf(v), key); near != "" {
+			hint = fmt.Sprintf("; did you mean %s?", near)
+		}
+		return fmt.Errorf("line %d: there is no setting %q%s", row, strings.Join(key, "."), hint)
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := e.Position()
 		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
 	}
 	return err
+}
+
+// nearest returns key up to its first part that a value of type t lacks, with the most
+// similar one that it has instead. It is "" if there is none.
+func nearest(t reflect.Type, key []string) string {
+	for i, part := range key {
+		for t.Kind() == reflect.Pointer {
+			t = t.Elem()
+		}
+		switch t.Kind() {
+		case reflect.Map:
+			t = t.Elem()
+			continue
+		case reflect.Struct:
+		default:
+			return ""
+		}
+		var known []string
+		found := false
+		for _, f := range reflect.VisibleFields(t) {
+			name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
+			if name == "" || name == "-" {
+				continue
+			}
+			known = append(known, name)
+			if name == part {
+				t, found = f.Type, true
+				break
+			}
+		}
+		if !found {
+			if near := names.Similar(part, known); len(near) > 0 {
+				return strings.Join(append(key[:i:i], near[0]), ".")
+			}
+			return ""
+		}
+	}
+	return ""
 }

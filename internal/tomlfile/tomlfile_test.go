@@ -36,3 +36,28 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+// A misspelt key is told with the one that was meant.
+func TestDecodeProposes(t *testing.T) {
+	type table struct {
+		Command []string `toml:"command"`
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"[profile.x]\ncommand = []\n", `line 1: there is no setting "profile.x"; did you mean profiles?`},
+		{"[profiles.x]\ncomand = []\n", `line 2: there is no setting "profiles.x.comand"; did you mean profiles.x.command?`},
+		{"[attach]\ndetatch = []\n", `line 2: there is no setting "attach.detatch"; did you mean attach.detach?`},
+		{"backend.x = 1\n", `line 1: `},
+		{"other = 1\n", `line 1: there is no setting "other"; see the manual`},
+	} {
+		var v struct {
+			Backend  string           `toml:"backend"`
+			Profiles map[string]table `toml:"profiles"`
+			Attach   *struct {
+				Detach string `toml:"detach"`
+			} `toml:"attach"`
+		}
+		if err := Decode([]byte(tt.in), &v, "; see the manual"); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%q: %v, want %s", tt.in, err, tt.want)
+		}
+	}
+}

@@ -37,3 +37,18 @@ func TestBubblewrapHasNoVariables(t *testing.T) {
 		}
 	})
 }
+
+// A program gets each of its arguments, also more of them than bwrap takes.
+func TestManyArguments(t *testing.T) {
+	eachMethod(t, func(t *testing.T, m Method) {
+		const n = 100_000
+		argv := []string{"sh", "-c", `echo "$# [$1] [$2] [$3]"; shift $(($# - 1)); echo "[$1]"`, "sh", "", "a\nb", "--"}
+		for len(argv) < 4+n {
+			argv = append(argv, "x")
+		}
+		out, err := command(t, newPlace(t).policy(m), argv...).CombinedOutput()
+		if want := "100000 [] [a\nb] [--]\n[x]\n"; err != nil || string(out) != want {
+			t.Errorf("%v: %.200s, want %s", err, out, want)
+		}
+	})
+}
