@@ -136,6 +136,7 @@ func (s *App) tracked(ctx context.Context, row store.Session) *tracked {
 			t.Rules = p.RulesOf()
 		}
 	}
+	t.Held = t.Held && s.approvals.Oldest(row.ID) != nil // else its hook was gone before this server came
 	return s.agents.put(row.ID, newTracked(row.Profile, t))
 }
 

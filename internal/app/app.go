@@ -247,6 +247,10 @@ func (s *App) Recall(ctx context.Context) ([]store.Session, error) {
 	return s.recall(ctx)
 }
 
+// Leave is called before requests are cut off because the server ends: what agents ask
+// then waits for the next server.
+func (s *App) Leave() { s.approvals.Leave() }
+
 // Stop refuses new work and waits until all work has returned. It cancels the
 // operations when ctx ends, and viewers and monitors as soon as no operation
 // runs. At last it saves the statuses of workspaces.

@@ -61,6 +61,11 @@ func (s *App) entries(dir string) (names []string) {
 // blocks until that is done; it logs errors.
 func (s *App) Resume(ctx context.Context, rows []store.Session) {
 	s.watches.start(ctx, s.notices.Run)
+	s.watches.start(ctx, func(ctx context.Context) {
+		if err := s.approvals.Settle(ctx); err != nil {
+			s.Log.Error("close what waited for an answer when the server ended", "error", err)
+		}
+	})
 	s.watches.start(ctx, func(context.Context) {
 		if err := scratch.Sweep(); err != nil {
 			s.Log.Warn("remove temporary files of servers that were killed", "error", err)

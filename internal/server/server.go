@@ -237,6 +237,7 @@ func (s *Server) Serve(ctx context.Context, unix net.Listener, tcp ...net.Listen
 	}
 	g.Go(func() error {
 		<-ctx.Done()
+		s.Leave()
 		cancelRequests() // ends event streams, long polls and viewers
 		s.shutdown(servers)
 		return nil

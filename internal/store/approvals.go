@@ -100,15 +100,6 @@ func (s *Store) ReopenApproval(ctx context.Context, id, rule, reason string) err
 	return nil
 }
 
-// CloseApprovals records that nobody waits for the approvals that wait.
-func (s *Store) CloseApprovals(ctx context.Context, reason string, at time.Time) error {
-	_, err := s.write.ExecContext(ctx, `UPDATE approvals SET decision = '`+Undecided+`', reason = ?, decided_at = ? WHERE decision = ''`, reason, at.UnixNano())
-	if err != nil {
-		return fmt.Errorf("close waiting approvals: %w", err)
-	}
-	return nil
-}
-
 // Approval returns the approval with that id, or ErrNotFound.
 func (s *Store) Approval(ctx context.Context, id string) (Approval, error) {
 	a, err := scanApproval(s.read.QueryRowContext(ctx, `SELECT `+approvalColumns+` FROM approvals WHERE `+plainID+` AND id = ?`, id))

@@ -62,7 +62,7 @@ func TestApprovals(t *testing.T) {
 	_, err = s.DeniedBefore(ctx, "s2", []byte("same"), "rule")
 	wantErr(t, err, ErrNotFound)
 
-	must(t, s.CloseApprovals(ctx, "the server ended", t0))
+	must(t, s.DecideApproval(ctx, "a3", Undecided, "the server ended", "", t0))
 	list(ApprovalQuery{})
 	must(t, s.ReopenApproval(ctx, "a3", "rule", "again"))
 	list(ApprovalQuery{}, "a3")

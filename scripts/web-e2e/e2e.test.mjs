@@ -295,7 +295,7 @@ test('the clipboard: set by a program, selected, pasted, and never read by a pro
   await seen(page, /echo pasted-select-me$/) // the browser pastes when it likes
   await page.keyboard.press('Enter')
   await seen(page, /^pasted-select-me$/)
-  await run(page, "printf '\\033]52;c;?\\007\\033[5n'; IFS= read -rs -t 60 -d n x; echo \"got[${x#?}]\"") // the second question is answered
+  await run(page, "stty -echo; printf '\\033]52;c;?\\007\\033[5n'; IFS= read -rs -t 60 -d n x; stty echo; echo \"got[${x#?}]\"") // the second question is answered
   await seen(page, /^got\[\[0\]$/)
 })
 

@@ -28,6 +28,8 @@ const (
 	maxKept = 4 << 10
 	// maxWaiting bounds the requests of one session that wait.
 	maxWaiting = 50
+	// returnTime is how long a hook may take to ask the next server.
+	returnTime = 10 * time.Second
 )
 
 // Errors of Ask.
@@ -69,20 +71,64 @@ type Queue struct {
 	// mu is held while a decision is recorded, and guards waiting.
 	mu      sync.Mutex
 	waiting map[string]*waiting
+	leaving bool // see Leave
 }
 
 // waiting is a request that waits.
 type waiting struct {
 	hooks   int                    // how many calls of Ask wait for it
-	verdict func() approve.Verdict // what the rules say now
+	verdict func() approve.Verdict // what the rules say now, nil until asked is closed
+	asked   chan struct{}          // closed when its hook has asked this server
 	answer  store.Approval         // without a decision until done is closed
 	done    chan struct{}
 }
 
-// Recover closes what the previous server left waiting. A hook that lives still
-// asks again. Call it before any other method.
+// Recover makes wait what the previous server left waiting: a hook that lives still asks
+// again. Call it before any other method, and then Settle.
 func (q *Queue) Recover(ctx context.Context) error {
-	return q.Store.CloseApprovals(ctx, "the server ended while it waited", time.Now())
+	list, _, err := q.Store.Approvals(ctx, store.ApprovalQuery{}, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	q.waiting = map[string]*waiting{}
+	for _, a := range list {
+		q.waiting[a.ID] = &waiting{asked: make(chan struct{}), answer: a, done: make(chan struct{})}
+	}
+	return nil
+}
+
+// Settle gives the hooks of what Recover has found a while to ask again, and closes the
+// requests of those that have not. It blocks until then, or until ctx ends.
+func (q *Queue) Settle(ctx context.Context) error {
+	late := time.NewTimer(returnTime)
+	defer late.Stop()
+	select {
+	case <-late.C:
+		return q.closeUnasked(ctx)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+// closeUnasked closes what Recover has found and no hook has asked for since.
+func (q *Queue) closeUnasked(ctx context.Context) (failed error) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	for id, w := range q.waiting {
+		if w.verdict == nil {
+			_, err := q.settle(ctx, id, store.Undecided, "the server ended while it waited, and its hook did not ask again", "")
+			failed = errors.Join(failed, err)
+		}
+	}
+	return failed
+}
+
+// Leave is called before the calls of Ask are cut off because the server ends: what they
+// wait for waits on, for the next server.
+func (q *Queue) Leave() {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.leaving = true
 }
 
 // New returns the record of a request, without a decision.
@@ -182,6 +228,9 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() appr
 	defer q.mu.Unlock()
 	if w := q.waiting[a.ID]; w != nil {
 		w.hooks++
+		if w.verdict == nil {
+			close(w.asked)
+		}
 		w.verdict = verdict
 		return w, nil
 	}
@@ -198,7 +247,8 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() appr
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{hooks: 1, verdict: verdict, answer: now, done: make(chan struct{})}
+	w := &waiting{hooks: 1, verdict: verdict, asked: make(chan struct{}), answer: now, done: make(chan struct{})}
+	close(w.asked)
 	if now.Decision != "" {
 		close(w.done)
 		return w, nil
@@ -259,7 +309,7 @@ func (q *Queue) End(ctx context.Context, session string) error {
 }
 
 // wait returns the answer. If ctx ends first and no other call waits for the
-// request, it waits no more.
+// request, it waits no more, unless the server ends.
 func (q *Queue) wait(ctx context.Context, id string, w *waiting) (store.Approval, error) {
 	select {
 	case <-w.done:
@@ -268,7 +318,7 @@ func (q *Queue) wait(ctx context.Context, id string, w *waiting) (store.Approval
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if w.hooks--; w.hooks > 0 || q.waiting[id] != w {
+	if w.hooks--; w.hooks > 0 || q.waiting[id] != w || q.leaving {
 		return store.Approval{}, ctx.Err()
 	}
 	_, err := q.settle(context.WithoutCancel(ctx), id, store.Undecided, "its hook waits no more", "")
@@ -278,14 +328,18 @@ func (q *Queue) wait(ctx context.Context, id string, w *waiting) (store.Approval
 // Answer records what a person decided on a request that waits, and lets its hook
 // go on. reason may be "". The error is an *AnsweredError if the request waits no
 // more, and store.ErrNotFound if there is none. It is a *ChangedError if what the
-// person allows is not what they were asked about.
+// person allows is not what they were asked about. If its hook has not yet asked again
+// after a restart of the server, Answer waits for that before it allows.
 func (q *Queue) Answer(ctx context.Context, id, decision, reason, by string) (store.Approval, error) {
 	q.mu.Lock()
 	w := q.waiting[id]
 	q.mu.Unlock()
 	var now approve.Verdict
 	if w != nil && decision == store.Allowed {
-		now = w.verdict() // it may run git: not while others wait for mu
+		var err error
+		if now, err = q.judge(ctx, w); err != nil {
+			return store.Approval{}, err
+		}
 	}
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -306,6 +360,21 @@ func (q *Queue) Answer(ctx context.Context, id, decision, reason, by string) (st
 		return w.answer, &ChangedError{w.answer}
 	}
 	return q.settle(ctx, id, decision, reason, by)
+}
+
+// judge returns what the rules say now of a request, nothing if it waits no more.
+func (q *Queue) judge(ctx context.Context, w *waiting) (v approve.Verdict, err error) {
+	select {
+	case <-w.asked:
+	case <-w.done:
+		return v, nil
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
+	q.mu.Lock()
+	verdict := w.verdict
+	q.mu.Unlock()
+	return verdict(), nil // it may run git: not while others wait for mu
 }
 
 // settle records a decision, and then tells of it. The caller holds mu.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -249,5 +250,84 @@ func TestCutAnywhere(t *testing.T) {
 		if c.left.Load() > 0 { // it was asked less often
 			return
 		}
+	}
+}
+
+// What waited when the server ended waits on for the next one. It may be denied at once,
+// and is allowed when its hook has asked again, so that it is judged by what holds then.
+// What no hook asks for again is closed.
+func TestTheNextServer(t *testing.T) {
+	for _, killed := range []bool{false, true} {
+		old, changes := open(t)
+		ctx, cancel := context.WithCancel(t.Context())
+		var hooks sync.WaitGroup
+		list := []store.Approval{request(1), request(2), request(3), request(4)}
+		for _, a := range list {
+			hooks.Go(func() { _, _ = old.Ask(ctx, a, toAsk) })
+			<-changes
+		}
+		if !killed {
+			old.Leave()
+			cancel()
+			hooks.Wait()
+		}
+		q := &Queue{Store: old.Store, Changed: func(a store.Approval, _ *store.Approval) { changes <- a }}
+		if err := q.Recover(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if len(changes) > 0 || q.Oldest("s1") == nil || q.Oldest("s1").ID != list[0].ID {
+			t.Errorf("killed %v: %d changes, the oldest is %+v", killed, len(changes), q.Oldest("s1"))
+		}
+
+		if a, err := q.Answer(t.Context(), list[1].ID, store.Denied, "", "me"); err != nil || a.Decision != store.Denied {
+			t.Errorf("denied before its hook is back: %+v, %v", a, err)
+		}
+		if a, err := q.Ask(t.Context(), list[1], toAsk); err != nil || a.Decision != store.Denied {
+			t.Errorf("its hook: %+v, %v", a, err)
+		}
+
+		gone, stop := context.WithCancel(t.Context())
+		stop()
+		if _, err := q.Answer(gone, list[0].ID, store.Allowed, "", "me"); !errors.Is(err, context.Canceled) {
+			t.Errorf("allowed before its hook is back: %v", err)
+		}
+		answered := make(chan error)
+		go func() {
+			_, err := q.Answer(t.Context(), list[0].ID, store.Allowed, "", "me")
+			answered <- err
+		}()
+		changed := func() approve.Verdict { return approve.Verdict{Decision: approve.Ask, Rule: "other", Reason: "else"} }
+		hooks.Go(func() {
+			if a, err := q.Ask(t.Context(), list[0], changed); err != nil || a.Decision != store.Allowed {
+				t.Errorf("%+v, %v", a, err)
+			}
+		})
+		if err := <-answered; !errors.As(err, new(*ChangedError)) {
+			t.Errorf("allowed what means something else now: %v", err)
+		}
+		if _, err := q.Answer(t.Context(), list[0].ID, store.Allowed, "", "me"); err != nil {
+			t.Error(err)
+		}
+
+		hooks.Go(func() { _, _ = q.Ask(t.Context(), list[2], toAsk) })
+		waits := func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.waiting[list[2].ID].hooks > 0 }
+		for !waits() {
+			time.Sleep(time.Millisecond)
+		}
+		if err := q.closeUnasked(t.Context()); err != nil {
+			t.Error(err)
+		}
+		if a, err := q.Store.Approval(t.Context(), list[3].ID); err != nil || a.Decision != store.Undecided {
+			t.Errorf("nobody asked again: %+v, %v", a, err)
+		}
+		if a := q.Oldest("s1"); a == nil || a.ID != list[2].ID {
+			t.Errorf("what was asked again: %+v", a)
+		}
+		_, err := q.Answer(t.Context(), list[2].ID, store.Denied, "", "me")
+		if err != nil {
+			t.Error(err)
+		}
+		cancel()
+		hooks.Wait()
 	}
 }
