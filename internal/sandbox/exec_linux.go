@@ -209,15 +209,15 @@ func runInner(args []string, proxy Proxy) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
+	if *socket > 0 && proxy == nil {
+		return errProxy
+	}
 	program, err := takeList("arguments", *arguments)
 	if err != nil {
 		return err
 	}
 	if len(program) == 0 || flags.NArg() > 0 {
 		return fmt.Errorf("use %s --arguments FD --environment FD", innerCommand)
-	}
-	if *socket > 0 && proxy == nil {
-		return errProxy
 	}
 	runtime.LockOSThread()
 	if err := takeEnvironment(*variables); err != nil {
