@@ -173,6 +173,8 @@ type View struct {
 	Status
 	// Titled is what the title says by itself, "" for nothing.
 	Titled State `json:"titled,omitempty"`
+	// Work is the row that shows work, "" for none.
+	Work string `json:"work,omitempty"`
 	// Composer is set if the screen shows the line in which the program takes its next
 	// prompt, with no dialog below it. What a title says is no proof of that.
 	Composer bool `json:"composer,omitempty"`
@@ -196,17 +198,18 @@ func (p Profile) Look(e Evidence) View {
 	program := p.RulesOf()
 	shown := divide(program, e.Screen)
 	v := View{Composer: shown.composer, Titled: p.titled(e.Title)}
-	v.Status = p.running(e, shown, !v.Composer && len(composers[program]) > 0 && mayAsk(shown.latest))
+	v.Status, v.Work = p.running(e, shown, !v.Composer && len(composers[program]) > 0 && mayAsk(shown.latest))
 	return v
 }
 
 // running is Judge for a program that runs. If its screen may show a dialog that no rule
-// knows, neither its title nor a sign of work above tells what it does.
-func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
+// knows, neither its title nor a sign of work above tells what it does. work is the row
+// that shows work.
+func (p Profile) running(e Evidence, shown parts, mayAsk bool) (status Status, work string) {
 	list := matchers()[p.RulesOf()]
 	for _, m := range list {
 		if m.ByTitle() && m.state == Waiting && m.Holds(e.Title, nil) {
-			return m.byTitle()
+			return m.byTitle(), ""
 		}
 	}
 	for _, m := range list {
@@ -218,28 +221,31 @@ func (p Profile) running(e Evidence, shown parts, mayAsk bool) Status {
 			rows = slices.Concat(shown.latest, shown.footer)
 		}
 		if m.Holds("", rows) {
-			status := Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: high}
-			if m.state == Waiting {
+			status = Status{State: m.state, Kind: m.kind, Source: FromScreen, Rule: m.name, Confidence: high}
+			switch m.state {
+			case Waiting:
 				status.Reason = m.question(rows)
+			case Working:
+				work = m.First(rows)
 			}
-			return status
+			return status, work
 		}
 	}
 	if mayAsk {
-		return Status{State: Unknown, Reason: "its screen may show a dialog, which no rule of profile " + p.Name + " knows"}
+		return Status{State: Unknown, Reason: "its screen may show a dialog, which no rule of profile " + p.Name + " knows"}, ""
 	}
 	for _, m := range list {
 		if m.state == Idle && !shown.composer {
 			continue // a title of idleness may stay, or never change: what else shows?
 		}
 		if m.ByTitle() && m.Holds(e.Title, nil) {
-			return m.byTitle()
+			return m.byTitle(), ""
 		}
 		if m.progress && e.Progress.Works() {
-			return Status{State: m.state, Source: FromProgress, Rule: m.name, Confidence: medium}
+			return Status{State: m.state, Source: FromProgress, Rule: m.name, Confidence: medium}, ""
 		}
 	}
-	return Status{State: Unknown, Reason: p.silence()}
+	return Status{State: Unknown, Reason: p.silence()}, ""
 }
 
 // titled is what a title says by itself, "" for nothing.

@@ -48,6 +48,9 @@ type Tracker struct {
 	Composed time.Time `json:"composed,omitzero"`
 	// Active is when the program last printed something, as far as that was seen.
 	Active time.Time `json:"active,omitzero"`
+	// Moved is when the row that shows work last changed. One that never does may be a text
+	// that is quoted.
+	Moved time.Time `json:"moved,omitzero"`
 	// Gone is when the screen ceased to show work, and showed nothing that is known
 	// instead; zero if it shows something.
 	Gone time.Time `json:"gone,omitzero"`
@@ -89,6 +92,9 @@ func (t *Tracker) See(v View, printed bool, now time.Time) bool {
 	}
 	if v.State == Waiting && v.Source == FromScreen {
 		t.Asked = now
+	}
+	if v.Work != "" && t.Seen.Work != "" && v.Work != t.Seen.Work {
+		t.Moved = now
 	}
 	t.Seen = v
 	if printed {
@@ -264,6 +270,8 @@ func (t *Tracker) contradiction() time.Time {
 		return time.Time{} // it shows that the turn is over, and the hook knows why
 	case seen.State == Working && seen.Source != FromScreen && !seen.Since.After(heard.Since):
 		return time.Time{} // a title or a progress that was left behind
+	case seen.Work != "" && heard.State == Idle && !seen.Since.After(settled) && !t.Moved.After(heard.Since):
+		return time.Time{} // a text that looks like work, and does not move
 	case seen.State == Waiting && seen.Source == FromScreen:
 		return later(seen.Since) // until then it may be answered, and the hook tell of that
 	case seen.Since.After(heard.Since):

@@ -17,9 +17,10 @@ type moment struct {
 	want     State
 	kind     Kind
 	source   string
-	decides  bool  // only time has passed
-	titled   State // what the title says, if it does not decide
-	lives    bool  // the server has not been restarted before it
+	decides  bool   // only time has passed
+	titled   State  // what the title says, if it does not decide
+	work     string // the row that shows work
+	lives    bool   // the server has not been restarted before it
 }
 
 func seen(s State, source string) *Status {
@@ -172,6 +173,22 @@ func TestTracker(t *testing.T) {
 			{at: 5, hear: heard(Waiting, RateLimit), want: Waiting, kind: RateLimit, source: FromHook},
 			{at: 20, see: seen(Working, FromProgress), want: Waiting, kind: RateLimit, source: FromHook},
 		},
+		"a text that looks like work, at the end of a turn": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 1, see: seen(Working, FromScreen), work: "✻ Brewing… (8s · esc to interrupt)", want: Working, source: FromScreen},
+			{at: 2, see: seen(Working, FromScreen), work: "✻ Brewing… (9s · esc to interrupt)", want: Working, source: FromScreen},
+			{at: 3, see: seen(Working, FromScreen), work: "✻ Quoted… (1s · esc to interrupt)", want: Working, source: FromScreen},
+			{at: 3.1, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 9, see: seen(Working, FromScreen), work: "✻ Quoted… (1s · esc to interrupt)", want: Idle, source: FromHook}, // its user types
+			{at: 100, decides: true, want: Idle, source: FromHook},
+		},
+		"work that goes on after a hook said that the turn is over": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 1, see: seen(Working, FromScreen), work: "✻ Brewing… (8s · esc to interrupt)", want: Working, source: FromScreen},
+			{at: 2, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 2.5, see: seen(Working, FromScreen), work: "✻ Brewing… (9s · esc to interrupt)", want: Idle, source: FromHook},
+			{at: 4.1, decides: true, want: Working, source: FromScreen},
+		},
 		"a tool's hook that comes after the end of its turn": {
 			{at: 1, hear: heard(Working, "").begins("1"), want: Working, source: FromHook},
 			{at: 5, hear: heard(Idle, "").of("1", "", ""), want: Idle, source: FromHook},
@@ -307,7 +324,7 @@ func TestTracker(t *testing.T) {
 				}
 				switch {
 				case m.see != nil:
-					v := View{Status: *m.see, Composer: m.composer, Titled: m.titled}
+					v := View{Status: *m.see, Composer: m.composer, Titled: m.titled, Work: m.work}
 					if m.see.Source == FromTitle {
 						v.Titled = m.see.State
 					}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -86,9 +87,13 @@ const (
 	lastAgain  = 10 * time.Second
 )
 
+// errClosed: a server that ends closes its streams in order.
+var errClosed = errors.New("it has closed the connection")
+
 // Follow calls got for each event from now on, until ctx ends or got returns an
 // error, also over restarts of the server. An event of type Missed says that
-// events before it are missing. Whenever the server is lost, Follow calls lost.
+// events before it are missing. Whenever the server is lost, Follow calls lost
+// with the reason.
 func Follow(ctx context.Context, dirs config.Dirs, got func(e api.Event) error, lost func(error)) error {
 	last, ended := "", error(nil)
 	pause := firstAgain
@@ -105,7 +110,7 @@ func Follow(ctx context.Context, dirs config.Dirs, got func(e api.Event) error, 
 		if ended != nil || ctx.Err() != nil {
 			return cmp.Or(ended, context.Cause(ctx))
 		}
-		lost(err)
+		lost(cmp.Or(err, errClosed))
 		select {
 		case <-time.After(pause):
 		case <-ctx.Done():
