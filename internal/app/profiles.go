@@ -299,6 +299,7 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	if err := s.alreadyGoesOn(ctx, row); err != nil {
 		return api.Session{}, err
 	}
+	in.Backend = cmp.Or(in.Backend, s.sameBackend(ctx, row))
 	in.Profile = row.Profile
 	if b := row.Bundle; b != nil {
 		in.Profile, in.Bundle = b.Profile, &api.BundleRef{ID: b.ID, Digest: b.Digest}
@@ -312,6 +313,19 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 		in.KeepOutput = status.JournalBytes
 	}
 	return s.startLike(ctx, row.WorkspaceID, in, &row)
+}
+
+// sameBackend returns the backend of a session that has ended, if it must be named for
+// another one to have it too, and can host one now; else "".
+func (s *App) sameBackend(ctx context.Context, row store.Session) string {
+	b, err := s.backend(row)
+	if err != nil || b.Usable(ctx) != nil {
+		return ""
+	}
+	if chosen, _, err := s.chooseBackend(ctx, ""); err == nil && chosen.Name() == row.Backend {
+		return "" // by default, and then another may host it where that one fails
+	}
+	return row.Backend
 }
 
 // alreadyGoesOn returns an error if another session has taken up the conversation of one
