@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"middleman/internal/git"
+	"middleman/internal/testenv"
 )
 
 // gitsOwn returns what git itself finds in a file of settings, and whether it takes it.
@@ -129,6 +130,7 @@ func gitsPath(t *testing.T, value, file string) (path string, ok bool) {
 
 // What git includes by its own prefix, by a home directory and as optional is found.
 func TestIncludesThatGitExpands(t *testing.T) {
+	testenv.NotUnderWine(t, "it has no git")
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
 		t.Fatal(err)

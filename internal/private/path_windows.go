@@ -82,7 +82,7 @@ func MakeDir(path string) error {
 	return Dir(path)
 }
 
-// makeAll makes path and its missing parents.
+// makeAll makes path and its missing parents, or leaves those that others make meanwhile.
 func makeAll(path string) error {
 	if parent := filepath.Dir(path); parent != path {
 		if _, err := os.Lstat(parent); errors.Is(err, fs.ErrNotExist) {
@@ -91,7 +91,10 @@ func makeAll(path string) error {
 			}
 		}
 	}
-	return Mkdir(path)
+	if err := Mkdir(path); !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
 }
 
 // Mkdir makes one directory, for this user alone. An existing one is fs.ErrExist.

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -60,6 +61,22 @@ func TestMakeDir(t *testing.T) {
 	}
 	if found := private.Survey(path); len(found) > 0 {
 		t.Errorf("found %v", found)
+	}
+}
+
+// Who makes directories at once makes the same ones.
+func TestMakeDirAtOnce(t *testing.T) {
+	for range 20 {
+		path := filepath.Join(t.TempDir(), "a", "b", "c")
+		var all sync.WaitGroup
+		for range 10 {
+			all.Go(func() {
+				if err := private.MakeDir(path); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		all.Wait()
 	}
 }
 
