@@ -155,6 +155,8 @@ func (f *sendFlags) check(cmd *cobra.Command, given []string) error {
 		return cli.Usagef("--answer goes with --prompt")
 	case len(given) == 1 && !f.enter && len(f.key) == 0:
 		return cli.Usagef("send needs something to type: TEXT, - or --enter")
+	case noTime(cmd, f.timeout):
+		return errNoTime
 	case f.idle < 0 || f.timeout < 0:
 		return cli.Usagef("a duration is not negative")
 	case changed("if-idle") && f.idle == 0:

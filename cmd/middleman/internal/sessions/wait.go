@@ -76,6 +76,13 @@ wait --exit returns the program's exit code. A time-out is exit code 124.`,
 	return cmd
 }
 
+// errNoTime refuses what may be meant as "at once" or as "never".
+var errNoTime = cli.Usagef("--timeout must be above zero: `capture` and `ls` tell what there is now, and without --timeout nothing gives up")
+
+func noTime(cmd *cobra.Command, limit time.Duration) bool {
+	return limit == 0 && cmd.Flags().Changed("timeout")
+}
+
 // withTimeout bounds ctx, if limit is not 0.
 func withTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
 	if limit == 0 {
@@ -106,6 +113,8 @@ func (f *waitFlags) condition(cmd *cobra.Command) (c await.Condition, err error)
 		return c, cli.Usagef("give only one of --exit, --text, --regex, --quiet and --workers")
 	case f.timeout < 0 || f.quiet < 0:
 		return c, cli.Usagef("--quiet and --timeout must not be negative")
+	case noTime(cmd, f.timeout):
+		return c, errNoTime
 	case cmd.Flags().Changed("quiet") && f.quiet == 0:
 		return c, cli.Usagef("--quiet needs a duration above zero")
 	case cmd.Flags().Changed("text"):
