@@ -215,6 +215,65 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
+// A merge that has a file where a repository is in the checkout, or above it, is refused
+// if there is something in it; git would remove all that only that repository has.
+func TestMergeOverRepositories(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		full    bool                                // the repository in the checkout is there
+		change  func(t *testing.T, worktree string) // of the workspace
+		refused bool
+	}{
+		{"a file", true, func(t *testing.T, at string) { write(t, at+"/deep/s", "file\n") }, true},
+		{"a link", true, func(t *testing.T, at string) {
+			if err := os.Symlink("elsewhere", at+"/deep/s"); err != nil {
+				t.Fatal(err)
+			}
+		}, true},
+		{"a file above", true, func(t *testing.T, at string) {
+			if err := os.Remove(at + "/deep"); err != nil {
+				t.Fatal(err)
+			}
+			write(t, at+"/deep", "file\n")
+		}, true},
+		{"nothing", true, func(*testing.T, string) {}, false},
+		{"a file where no repository is", false, func(t *testing.T, at string) { write(t, at+"/deep/s", "file\n") }, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			repo := newRepo(t)
+			inner := filepath.Join(repo, "deep", "s")
+			runGit(t, repo, "init", "-q", inner)
+			commit(t, inner, "own", "own\n")
+			runGit(t, repo, "add", "deep/s")
+			runGit(t, repo, "commit", "-qm", "add s")
+			w := create(t, m, request(repo, "w1"))
+			runGit(t, w.Root, "rm", "-q", "--cached", "deep/s")
+			if err := os.Remove(w.Root + "/deep/s"); err != nil {
+				t.Fatal(err)
+			}
+			tt.change(t, w.Root)
+			runGit(t, w.Root, "add", "-A")
+			runGit(t, w.Root, "commit", "-qm", "no s")
+			if !tt.full {
+				if err := errors.Join(os.RemoveAll(inner), os.Mkdir(inner, 0o700)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for _, dry := range []bool{true, false} {
+				_, err := m.Merge(t.Context(), w, workspace.MergeRequest{DryRun: dry})
+				if !tt.refused && err != nil || tt.refused && (!errors.Is(err, workspace.ErrInUse) || !strings.Contains(err.Error(), "deep/s")) {
+					t.Errorf("dry %v: %v", dry, err)
+				}
+			}
+			if _, err := os.Lstat(inner + "/own"); tt.full && err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
 // Changes in other files stay where main is checked out.
 func TestMergeCarriesOtherChanges(t *testing.T) {
 	m, w, repo := mergeable(t)

@@ -176,6 +176,9 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	} else if len(c.config) > 0 {
 		return fmt.Errorf("%s %w: its configuration has filters for files, without which the files there would be wrong: --filters allows them to run", where, ErrInUse)
 	}
+	if err := c.checkReplaced(ctx, m, where); err != nil {
+		return err
+	}
 	g, err := m.inspector.View(ctx, c.dirs)
 	if err != nil {
 		return err
