@@ -60,7 +60,7 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 	base, err := basedir.HoldingMade(m.base, d.w)
 	if err == nil {
 		defer base.Close() // and the group goes with its last workspace
-		d.base, d.ours = base.Root, m.ownsBranch(d.w)
+		d.base, d.ours, d.deletes = base.Root, m.ownsBranch(d.w), m.deletes
 		err = contain.Call(func() error { return d.run(ctx) })
 	}
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
@@ -73,6 +73,7 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 type deleteRun struct {
 	w         Workspace
 	base      *os.Root // holds the directory, and what the delete makes of it
+	deletes   *turns   // of deletes in the same repository
 	ours      bool     // we may delete the branch of w
 	discard   bool
 	vanished  bool // a missing directory does not stop the delete
@@ -90,6 +91,13 @@ type deleteRun struct {
 func (d *deleteRun) run(ctx context.Context) error {
 	if err := d.report.Stage("look", func() error { return d.find(ctx) }); err != nil {
 		return err
+	}
+	if d.w.GitDir != "" {
+		done, err := d.deletes.take(ctx, d.w.GitDir)
+		if err != nil {
+			return err
+		}
+		defer done()
 	}
 	if d.dir != "" {
 		if err := d.report.Stage("move", func() error { return d.move(ctx) }); err != nil {

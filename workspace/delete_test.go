@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"middleman/internal/testenv"
@@ -122,6 +123,36 @@ func TestDeleteLooksTwice(t *testing.T) {
 	}
 	if entries, err := os.ReadDir(base); err != nil || len(entries) != 1 {
 		t.Errorf("base holds %v, %v", entries, err)
+	}
+}
+
+// Of two workspaces that alone have a commit, one stays when both are deleted at once.
+func TestDeleteAtOnce(t *testing.T) {
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	for n := range 10 {
+		a := create(t, m, request(repo, fmt.Sprintf("a%d", n)))
+		b := create(t, m, request(repo, fmt.Sprintf("b%d", n)))
+		commit(t, a.Root, "work", fmt.Sprint(n))
+		work := runGit(t, a.Root, "rev-parse", "HEAD")
+		runGit(t, b.Root, "reset", "-q", "--hard", work)
+		var both sync.WaitGroup
+		var deleted atomic.Int32
+		for _, w := range []workspace.Workspace{a, b} {
+			both.Go(func() {
+				_, err := m.DeleteInspected(t.Context(), w, false, nil)
+				if _, refused := errors.AsType[*workspace.WorkError](err); err != nil && !refused {
+					t.Error(err)
+				}
+				if err == nil {
+					deleted.Add(1)
+				}
+			})
+		}
+		both.Wait()
+		if refs := runGit(t, repo, "for-each-ref", "--contains", work); deleted.Load() != 1 || refs == "" {
+			t.Fatalf("%d were deleted, and %s is in %q", deleted.Load(), work, refs)
+		}
 	}
 }
 

@@ -41,6 +41,7 @@ type Manager struct {
 	// keepBranches keeps every branch: none is ours to delete.
 	keepBranches bool
 	inspector    *look.Inspector
+	deletes      *turns
 }
 
 // New returns a manager. It touches nothing.
@@ -49,7 +50,7 @@ func New(o Options) *Manager {
 		o.Prefix = "middleman"
 	}
 	base := filepath.Clean(o.Base)
-	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base, o.Hidden)}
+	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base, o.Hidden), deletes: &turns{}}
 }
 
 // Create makes the workspace that r asks for and returns its record in

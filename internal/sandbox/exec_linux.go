@@ -295,7 +295,8 @@ func reserve(p program) {
 	for _, s := range slices.Concat(p.argv, p.env) {
 		size += 2 * (len(s) + 32) // a copy, rounded up to a size class, and a pointer to it
 	}
-	runtime.GOMAXPROCS(1) // no thread beside this one has to run
+	runtime.GOMAXPROCS(1)      // no thread beside this one has to run
+	runtime.MemProfileRate = 0 // a record of a large copy would need memory of its own
 	held := make([]byte, size)
 	runtime.KeepAlive(held)
 	runtime.GC() // frees it, for this process to use again
