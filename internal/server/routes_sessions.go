@@ -88,7 +88,7 @@ type captureOut struct {
 	Cols        uint16 `header:"Middleman-Cols"`
 	Rows        uint16 `header:"Middleman-Rows"`
 	Hash        string `header:"Middleman-Hash" doc:"The hash of the text of the screen, or of the rows; unset for a session of an earlier build"`
-	Steady      string `header:"Middleman-Steady" doc:"The hash of the same text without what moves by itself (spinners, seconds of work, clocks that stand alone or in a status line), which expect takes too; unset for a session of an earlier build"`
+	Steady      string `header:"Middleman-Steady" doc:"The hash of the same text without what moves by itself (spinners, seconds of work, the time of day in a status line), which expect takes too; unset for a session of an earlier build"`
 	Note        string `header:"Middleman-Note" doc:"Why an earlier screen may differ from what was shown then; unset if it does not"`
 	Body        []byte
 }

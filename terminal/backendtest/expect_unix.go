@@ -124,11 +124,11 @@ func testExpectRows(f *fixture) {
 	}
 }
 
-// testExpectSteady: a clock that ticks all the time never refuses what was typed at the
-// words beside it, and other words always do.
+// testExpectSteady: a clock in the status line that ticks all the time never refuses what
+// was typed at the words above it, and other words always do.
 func testExpectSteady(f *fixture) {
 	s := f.sh(`stty -echo; printf '\033[3;1Hdelete 3 files?'
-		(i=10; while sleep 0.002; do i=$((i % 50 + 11)); printf '\0337\033[20;5H12:00:%d\0338' $i; done) & read x
+		(i=10; while sleep 0.002; do i=$((i % 50 + 11)); printf '\0337\033[999;5H12:00:%d\0338' $i; done) & read x
 		printf '\033[3;1Hdelete 300 files?'; read x; kill $!`)
 	f.printed(s, "12:00:")
 	seen := f.screen(s, terminal.Rows{})

@@ -17,11 +17,11 @@ func TestShows(t *testing.T) {
 		of                api.Session
 		want              bool
 	}{
-		{"a clock", "12:59:59\r\nready?", "13:00:00\r\nready?", api.Session{}, true},
+		{"a clock", "\x1b[4;1H12:59:59\x1b[Hready?", "\x1b[4;1H13:00:00\x1b[Hready?", api.Session{}, true},
 		{"a time that is asked about", "at 12:59 ready?", "at 13:00 ready?", api.Session{}, false},
-		{"a spinner and seconds", "⠋ Work (9s) ok?", "⠙ Work (1m 10s) ok?", api.Session{}, true},
-		{"a star", "✻ Brewing 3.5s", "✶ Brewing 4.0s", api.Session{}, true},
-		{"another word", "12:59\r\nready?", "12:59\r\nremove?", api.Session{}, false},
+		{"a spinner and seconds", "⠋ (9s) esc to stop", "⠙ (10s) esc to stop", api.Session{}, true},
+		{"a star", "✻ 3.5s esc to stop", "✶ 4.0s esc to stop", api.Session{}, true},
+		{"another word", "\x1b[4;1H12:59\x1b[Hready?", "\x1b[4;1H12:59\x1b[Hremove?", api.Session{}, false},
 		{"another number", "delete 3 files?", "delete 300 files?", api.Session{}, false},
 		{"another choice", "> 1. Yes", "> 2. No", api.Session{}, false},
 		{"the choice moves", "> Yes\r\n  No", "  Yes\r\n> No", api.Session{}, false},
