@@ -35,7 +35,7 @@ type Tracker struct {
 	Over string `json:"over,omitempty"`
 	// Held is set while the hook itself waits for the answer: then the agent has not
 	// yet drawn a dialog, and its screen shows no sign of that it waits.
-	Held bool `json:"-"`
+	Held bool `json:"held,omitempty"`
 	// Turn is the newest turn that has begun, and Turns are some of before. Tool and
 	// Call say which call of a tool Heard is about.
 	Turn  string   `json:"turn,omitempty"`

@@ -360,6 +360,33 @@ func TestTrackerThatStays(t *testing.T) {
 	}
 }
 
+// A tracker that was kept goes on as the one that was: an agent whose hook waits is
+// waiting, though its composer shows.
+func TestTrackerIsKept(t *testing.T) {
+	start := time.Now().UTC()
+	var tr Tracker
+	tr.See(View{Status: *seen(Unknown, ""), Composer: true}, true, start)
+	h := heard(Waiting, Permission)
+	h.Held = true
+	tr.Hear(*h.sentAt(start.Add(time.Second)), start.Add(time.Second))
+	raw, err := json.Marshal(tr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var kept Tracker
+	if err := json.Unmarshal(raw, &kept); err != nil {
+		t.Fatal(err)
+	}
+	later := start.Add(time.Minute)
+	if kept.See(View{Status: *seen(Unknown, ""), Composer: true}, true, later) || kept.Now.State != Waiting {
+		t.Errorf("%+v", kept.Now)
+	}
+	kept.Held = false
+	if kept.Decide(later); kept.Now.State == Waiting {
+		t.Errorf("its hook is gone, its composer shows: %+v", kept.Now)
+	}
+}
+
 // Whatever comes, in any order: a dialog that shows is waiting, an end is final,
 // what is not known is never idle, and after Next nothing more changes.
 func TestTrackerHoldsItsRules(t *testing.T) {

@@ -207,7 +207,8 @@ func (s *App) judge(ctx context.Context, row store.Session, k *tracked, change f
 	if err := s.Store.SetTracker(context.WithoutCancel(ctx), row.ID, k.tracker); err != nil {
 		s.Log.Error("record what a session's program does", "session", row.ID, "error", err)
 	}
-	if before.State != after.State || before.Kind != after.Kind {
+	another := k.tracker.Held && after.State == agent.Waiting && before.Reason != after.Reason // request, told by its hook
+	if before.State != after.State || before.Kind != after.Kind || another {
 		s.agentChanged(ctx, row, before, after)
 	}
 	s.publishSession(ctx, row.ID)

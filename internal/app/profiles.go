@@ -366,7 +366,7 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.
 	if err != nil {
 		return api.Prompted{}, err
 	}
-	if !in.Answer && in.Expect == (terminal.Expect{}) {
+	if !in.Answer {
 		// A hook tells of a dialog before it is drawn.
 		now, err := s.AgentStatus(ctx, id)
 		if err == nil && now.Asks() {
