@@ -182,6 +182,10 @@ func TestMergeRefuses(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, workspace.MergeRequest{}, workspace.ErrInUse, "git worktree prune"},
+		{"a branch that is locked", func(t *testing.T, _ workspace.Workspace, repo string) {
+			write(t, repo+"/.git/refs/heads/main.lock", "")
+		}, workspace.MergeRequest{}, workspace.ErrInUse, "main.lock"},
+		{"a HEAD that is locked", func(t *testing.T, _ workspace.Workspace, repo string) { write(t, repo+"/.git/HEAD.lock", "") }, workspace.MergeRequest{}, workspace.ErrInUse, "HEAD.lock"},
 		{"own branch", nil, workspace.MergeRequest{Into: "middleman/fix"}, workspace.ErrBadBase, "itself"},
 		{"no such branch", nil, workspace.MergeRequest{Into: "none"}, workspace.ErrBadBase, "--into"},
 		{"detached", func(t *testing.T, w workspace.Workspace, _ string) { runGit(t, w.Root, "switch", "-q", "--detach") }, workspace.MergeRequest{}, workspace.ErrBadRequest, "no branch"},

@@ -184,12 +184,15 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 		return err
 	}
 	defer g.Close()
-	dirty, err := look.Uncommitted(ctx, g)
-	if err != nil || len(dirty) == 0 {
-		return err
-	}
 	changed, err := look.ChangedBetween(ctx, m.view, m.out.Before, m.out.After)
 	if err != nil {
+		return err
+	}
+	if err := c.checkWritable(m, where, changed); err != nil {
+		return err
+	}
+	dirty, err := look.Uncommitted(ctx, g)
+	if err != nil || len(dirty) == 0 {
 		return err
 	}
 	var both []string
