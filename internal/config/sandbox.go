@@ -70,7 +70,7 @@ func (s Sandbox) check(profiles map[string]agent.Definition) error {
 const (
 	leastMemory    Size  = 256 << 20
 	leastFileSize  Size  = 1 << 20
-	leastProcesses int64 = 32
+	leastProcesses int64 = 64
 )
 
 func (s Sandbox) checkLimits() error {

@@ -57,7 +57,7 @@ var texts = append([]keydoc.Text{
 	{Key: "sandbox.logins", About: `Profiles whose programs may renew your login, such as "claude" and "codex". What such a program writes in a sandbox to the files that the profile's logins name replaces yours, if it has the same form and yours has not changed since. A program that means harm can log you in as somebody else by that.`},
 	{Key: "sandbox.memory", About: `How much memory for data each process of a sandboxed session may have, at least 256MiB.`},
 	{Key: "sandbox.file_size", About: `How large a file may become that a program of a sandboxed session writes, at least 1MiB.`},
-	{Key: "sandbox.processes", About: `How many processes and threads a sandboxed session may have at once, at least 32, or 0 for no bound. It needs bubblewrap, and a user who is not root.`},
+	{Key: "sandbox.processes", About: `How many processes and threads a sandboxed session may have at once, at least 64, or 0 for no bound. It needs bubblewrap, and a user who is not root.`},
 }, agent.Keys...)
 
 // SetIn returns the keys that the settings file raw sets. raw is one that Load took.
