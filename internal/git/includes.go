@@ -16,29 +16,48 @@ import (
 )
 
 // ConsentedTransport is TransportOf for a user who may have agreed to the programs that the
-// repository's own configuration names. That is no consent to another user's file: one that
-// is its configuration in a directory of this user's, or that this includes, whatever the
-// condition, is refused. The error names it and is a plainfile.ErrRefused.
+// repository's own configuration names. That is no consent to what another user can choose:
+// the configuration, what it includes, whatever the condition, and the checkout's .git must
+// be private.Trusted, also where safe.directory lists the repository. The error names what
+// is not and is a plainfile.ErrRefused.
 func ConsentedTransport(ctx context.Context, p Dirs, agreed bool) (Transport, error) {
 	if agreed {
-		if err := p.checkIncludes(ctx); err != nil {
+		if err := p.checkOwn(ctx); err != nil {
 			return Transport{agreed: agreed}, err
 		}
 	}
 	return TransportOf(ctx, p, agreed)
 }
 
-// checkIncludes returns an error if another user owns, or can write, the repository's
-// configuration or a file that it includes.
-func (p Dirs) checkIncludes(ctx context.Context) error {
-	files := []string{filepath.Join(p.CommonDir, "config"), filepath.Join(p.CommonDir, "config.worktree"), filepath.Join(p.GitDir, "config.worktree")}
-	if private.Trusted(p.CommonDir) == nil { // else it is shared, and so are its settings
-		for _, file := range files {
-			if err := private.Trusted(file); err != nil && !errors.Is(err, fs.ErrNotExist) {
-				return fmt.Errorf("%w; it has settings of the repository: put a copy of your own there: %w", err, plainfile.ErrRefused)
-			}
+// checkOwn returns an error if another user can change which settings the repository has.
+func (p Dirs) checkOwn(ctx context.Context) error {
+	if p.WorkTree != "" {
+		if err := checkSettings(filepath.Join(p.WorkTree, ".git")); err != nil {
+			return err
 		}
 	}
+	files := []string{filepath.Join(p.CommonDir, "config"), filepath.Join(p.CommonDir, "config.worktree"), filepath.Join(p.GitDir, "config.worktree")}
+	for _, file := range files {
+		if err := checkSettings(file); err != nil {
+			return err
+		}
+	}
+	return checkIncludes(ctx, files)
+}
+
+// checkSettings returns an error if another user can change what is at path, or put
+// something there.
+func checkSettings(path string) error {
+	err := private.Trusted(path)
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return fmt.Errorf("%w; --filters is for settings that nobody else can change, also where safe.directory lists the repository: "+
+		"put a copy of your own there, or use `git config --global`: %w", err, plainfile.ErrRefused)
+}
+
+// checkIncludes returns an error if another user can change a file that files include.
+func checkIncludes(ctx context.Context, files []string) error {
 	for n := 0; n < len(files); n++ {
 		paths, err := includedBy(ctx, files[n])
 		if err != nil {

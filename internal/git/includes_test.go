@@ -4,12 +4,14 @@ package git_test
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/testenv"
 )
 
@@ -56,36 +58,83 @@ func TestConsentIsToOwnFiles(t *testing.T) {
 	}
 }
 
-// A configuration that is another user's file, or a link to one, is refused too. In a
-// directory that others may write it is theirs as well, and the user knows.
+// Nor to a configuration that another user can change or replace: its file, a link to it, a
+// directory above, the .git of the checkout.
 func TestConsentIsToOwnConfiguration(t *testing.T) {
-	r := testenv.NewRepo(t)
-	testenv.UseGitEnv(t, r.Home)
-	common := filepath.Join(r.Dir, ".git")
-	theirs := filepath.Join(r.Home, "theirs")
-	text, err := os.ReadFile(filepath.Join(common, "config"))
-	if err := errors.Join(err, os.WriteFile(theirs, text, 0o600), os.Chmod(theirs, 0o666)); err != nil {
-		t.Fatal(err)
+	const stranger = 1234
+	place := func(name, text string, mode fs.FileMode) error {
+		return errors.Join(os.RemoveAll(name), os.WriteFile(name, []byte(text), mode), os.Chmod(name, mode))
 	}
-	for _, name := range []string{"config.worktree", "config"} {
-		at := filepath.Join(common, name)
-		if err := errors.Join(os.RemoveAll(at), os.Symlink(theirs, at)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err == nil || !strings.Contains(err.Error(), "put a copy of your own there") {
-			t.Errorf("%s: %v", name, err)
-		}
-		if err := errors.Join(os.Remove(at), os.WriteFile(at, text, 0o600)); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err != nil {
-			t.Errorf("one's own %s: %v", name, err)
-		}
-	}
-	if err := errors.Join(os.Chmod(common, 0o777), os.Chmod(filepath.Join(common, "config"), 0o666)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := git.ConsentedTransport(t.Context(), git.Dirs{GitDir: common, CommonDir: common, WorkTree: r.Dir}, true); err != nil {
-		t.Errorf("a shared one: %v", err)
+	for _, x := range []struct {
+		name    string
+		set     func(r *testenv.Repo, p *git.Dirs) error
+		refused string // the path that the error is about; "" is none
+		root    bool   // is needed
+	}{
+		{name: "one's own", set: func(*testenv.Repo, *git.Dirs) error { return nil }},
+		{name: "that others can read", set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(os.Chmod(r.Dir, 0o755), os.Chmod(p.CommonDir, 0o755), os.Chmod(p.CommonDir+"/config", 0o644))
+		}},
+		{name: "in a sticky directory", set: func(r *testenv.Repo, _ *git.Dirs) error { return os.Chmod(r.Dir, 0o777|fs.ModeSticky) }},
+		{name: "one's own link", set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(os.Rename(p.CommonDir+"/config", r.Home+"/config"), os.Symlink(r.Home+"/config", p.CommonDir+"/config"))
+		}},
+		{name: "of the worktree", set: func(_ *testenv.Repo, p *git.Dirs) error { return place(p.GitDir+"/config.worktree", "", 0o600) }},
+		{name: "bare, without a checkout", set: func(r *testenv.Repo, p *git.Dirs) error {
+			*p = git.Whole(p.CommonDir)
+			return nil
+		}},
+		{name: "a link to a file that others can write", refused: "/config", set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(os.Remove(p.CommonDir+"/config"), place(r.Home+"/theirs", "", 0o666), os.Symlink(r.Home+"/theirs", p.CommonDir+"/config"))
+		}},
+		{name: "for worktrees, a link to a file that others can write", refused: "/config.worktree", set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(place(r.Home+"/theirs", "", 0o666), os.Symlink(r.Home+"/theirs", p.CommonDir+"/config.worktree"))
+		}},
+		{name: "that others can write", refused: "/config", set: func(r *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.CommonDir+"/config", 0o666) }},
+		{name: "that a group can write", refused: "/config", root: true, set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(os.Chown(p.CommonDir+"/config", -1, stranger), os.Chmod(p.CommonDir+"/config", 0o664))
+		}},
+		{name: "that others can replace", refused: "/config", set: func(r *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.CommonDir, 0o777) }},
+		{name: "of the worktree, that others can make", refused: "/config.worktree", set: func(r *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.GitDir, 0o777) }},
+		{name: "of a checkout that others can replace", refused: "/.git", set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.WorkTree, 0o777) }},
+		{name: "another's file", refused: "/config", root: true, set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chown(p.CommonDir+"/config", stranger, -1) }},
+		{name: "another's link to one's own", refused: "/config", root: true, set: func(r *testenv.Repo, p *git.Dirs) error {
+			return errors.Join(os.Rename(p.CommonDir+"/config", r.Home+"/config"), os.Symlink(r.Home+"/config", p.CommonDir+"/config"), os.Lchown(p.CommonDir+"/config", stranger, -1))
+		}},
+		{name: "of a checkout by another's file", refused: "/.git", root: true, set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chown(p.WorkTree+"/.git", stranger, -1) }},
+		{name: "of a checkout by another's link", refused: "/.git", root: true, set: func(r *testenv.Repo, p *git.Dirs) error {
+			p.WorkTree, p.GitDir = r.Dir, p.CommonDir
+			moved := r.Home + "/moved"
+			return errors.Join(os.Rename(r.Dir+"/.git", moved), os.Symlink(moved, r.Dir+"/.git"), os.Lchown(r.Dir+"/.git", stranger, -1))
+		}},
+		{name: "another's repository", refused: "/config", root: true, set: func(_ *testenv.Repo, p *git.Dirs) error {
+			*p = git.Whole(p.CommonDir)
+			return os.Chown(p.CommonDir, stranger, -1)
+		}},
+	} {
+		t.Run(x.name, func(t *testing.T) {
+			if x.root {
+				testenv.NeedRoot(t, "give files to another user")
+			}
+			r := testenv.NewRepo(t)
+			testenv.UseGitEnv(t, r.Home)
+			linked := filepath.Join(r.Home, "linked")
+			r.Git("worktree", "add", "-q", linked)
+			p := git.Dirs{GitDir: filepath.Join(r.Dir, ".git/worktrees/linked"), CommonDir: filepath.Join(r.Dir, ".git"), WorkTree: linked}
+			if err := x.set(r, &p); err != nil {
+				t.Fatal(err)
+			}
+			_, err := git.ConsentedTransport(t.Context(), p, true)
+			switch {
+			case x.refused == "" && err != nil:
+				t.Error(err)
+			case x.refused != "" && (!errors.Is(err, plainfile.ErrRefused) || !strings.Contains(err.Error(), x.refused+" is refused: ") ||
+				!strings.Contains(err.Error(), "safe.directory") || strings.Contains(err.Error(), "\n")):
+				t.Errorf("%v, want one about %s", err, x.refused)
+			}
+			if _, err := git.ConsentedTransport(t.Context(), p, false); err != nil {
+				t.Errorf("without consent: %v", err)
+			}
+		})
 	}
 }
