@@ -137,6 +137,26 @@ func FindEntry(commonDir, id, root string) (string, error) {
 	return found, err
 }
 
+// EntryOn returns git's directory for the worktree at root that has the branch ref checked
+// out, or "". Several entries may name one root: `git worktree repair` leaves that after a
+// worktree was moved by hand, and only one of them is what the .git there leads to.
+func EntryOn(ctx context.Context, commonDir, root, ref string) (found string, err error) {
+	err = eachEntry(commonDir, func(entry, at string) (bool, error) {
+		if at != root {
+			return true, nil
+		}
+		head, err := Dirs{GitDir: entry, CommonDir: commonDir}.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
+		if _, failed := errors.AsType[*Error](err); failed { // it is detached, or damaged
+			return true, nil
+		}
+		if err == nil && head == ref {
+			found = entry
+		}
+		return found == "", err
+	})
+	return found, err
+}
+
 // WorkspaceReason is the reason with which the worktree of the workspace with that
 // id is locked.
 func WorkspaceReason(id string) string { return "middleman workspace " + id }

@@ -133,7 +133,7 @@ func (m *merge) checkedOut(ctx context.Context) (*checkout, error) {
 	}
 	c := &checkout{dirs: git.Dirs{GitDir: m.w.GitDir, CommonDir: m.w.GitDir}}
 	if found[0] > 0 {
-		return c, c.linked(m, trees[found[0]].Path)
+		return c, c.linked(ctx, m, trees[found[0]].Path)
 	}
 	if c.dirs.WorkTree, err = m.repo.MainCheckout(ctx, trees, m.w.Repository); err == nil && c.dirs.WorkTree == "" {
 		err = fmt.Errorf("branch %s is checked out in the main checkout of %s, and nobody knows where that is: check out another branch there, or set core.worktree to the directory whose .git leads there: %w",
@@ -143,20 +143,27 @@ func (m *merge) checkedOut(ctx context.Context) (*checkout, error) {
 }
 
 // linked makes c the linked worktree that is recorded at path, if that is still it: git
-// checks that there is a .git at best, and another repository may be there by now.
-func (c *checkout) linked(m *merge, path string) (err error) {
+// checks that there is a .git at best, and another repository may be there by now, or what
+// another record is of.
+func (c *checkout) linked(ctx context.Context, m *merge, path string) (err error) {
 	c.dirs.WorkTree = path
-	if c.dirs.GitDir, err = git.FindEntry(m.w.GitDir, "", path); err != nil {
+	if c.dirs.GitDir, err = git.EntryOn(ctx, m.w.GitDir, path, m.ref()); err != nil {
 		return err
 	}
 	if c.dirs.GitDir == "" {
 		return fmt.Errorf("%s: its worktree is gone since a moment ago: %w", plaintext.Quoted(path), model.ErrMissing)
 	}
-	if err := look.CheckGitFile(path, c.dirs.GitDir); err != nil {
-		return fmt.Errorf("branch %s is checked out in %s, which is no worktree of the repository any more: `git worktree prune`, or remove it by `git worktree remove`: %w: %w",
-			plaintext.Quoted(m.out.Into), plaintext.Quoted(path), ErrInUse, err)
+	err = look.CheckGitFile(path, c.dirs.GitDir)
+	if err == nil {
+		return nil
 	}
-	return nil
+	branch, root := plaintext.Quoted(m.out.Into), plaintext.Quoted(path)
+	if other, _ := git.CheckoutDir(m.w.GitDir, path); other != "" {
+		return fmt.Errorf("branch %s is checked out in %s by the record %s, but the .git there leads to %s: `git worktree repair` in the directory that has the files of the branch mends the record; if there is none, remove the record: %w",
+			branch, root, plaintext.Quoted(c.dirs.GitDir), plaintext.Quoted(other), ErrInUse)
+	}
+	return fmt.Errorf("branch %s is checked out in %s, which is no worktree of the repository any more: `git worktree prune`, or remove it by `git worktree remove`: %w: %w",
+		branch, root, ErrInUse, err)
 }
 
 // check refuses a checkout that cannot be brought forward without harm.
