@@ -182,9 +182,25 @@ func (p *push) local() (all, some bool) {
 	return all, some
 }
 
+// checkReceivers refuses directories where another user chooses what a push runs.
+func (p *push) checkReceivers(ctx context.Context) error {
+	for _, url := range p.urls {
+		if _, _, remote := splitURL(url); remote {
+			continue
+		}
+		if err := git.ConsentedReceiver(ctx, p.w.Root, url); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // send runs git push.
 func (p *push) send(ctx context.Context) error {
 	way, err := git.ConsentedTransport(ctx, p.repo, p.r.Filters)
+	if err == nil && p.r.Filters {
+		err = p.checkReceivers(ctx)
+	}
 	if err != nil {
 		return err
 	}
