@@ -182,34 +182,37 @@ func (p *push) local() (all, some bool) {
 	return all, some
 }
 
-// checkReceivers refuses directories where another user chooses what a push runs.
-func (p *push) checkReceivers(ctx context.Context) error {
-	for _, url := range p.urls {
-		if _, _, remote := splitURL(url); remote {
-			continue
-		}
-		if err := git.ConsentedReceiver(ctx, p.w.Root, url); err != nil {
-			return err
+// receivers reports whether all URLs are directories. It refuses those whose hooks would run
+// without consent, and those where another user chooses what runs with it.
+func (p *push) receivers(ctx context.Context) (all bool, err error) {
+	all, some := p.local()
+	switch {
+	case !p.r.Filters && some && !all:
+		return all, fmt.Errorf("remote %s has several URLs, and one is a directory, whose hooks would run: --filters allows that: %w", plaintext.Quoted(p.out.Remote), model.ErrBadRequest)
+	case !p.r.Filters && all:
+		p.out.Warnings = append(p.out.Warnings, "the remote is a directory of this machine, and its hooks do not run: --filters allows them")
+	case p.r.Filters:
+		for _, url := range p.urls {
+			if _, _, remote := splitURL(url); remote {
+				continue
+			}
+			if err := git.ConsentedReceiver(ctx, p.w.Root, url); err != nil {
+				return all, err
+			}
 		}
 	}
-	return nil
+	return all, nil
 }
 
 // send runs git push.
 func (p *push) send(ctx context.Context) error {
 	way, err := git.ConsentedTransport(ctx, p.repo, p.r.Filters)
-	if err == nil && p.r.Filters {
-		err = p.checkReceivers(ctx)
-	}
 	if err != nil {
 		return err
 	}
-	all, some := p.local()
-	if some && !all && !p.r.Filters {
-		return fmt.Errorf("remote %s has several URLs, and one is a directory, whose hooks would run: --filters allows that: %w", plaintext.Quoted(p.out.Remote), model.ErrBadRequest)
-	}
-	if all && !p.r.Filters {
-		p.out.Warnings = append(p.out.Warnings, "the remote is a directory of this machine, and its hooks do not run: --filters allows them")
+	all, err := p.receivers(ctx)
+	if err != nil {
+		return err
 	}
 	ref := "refs/heads/" + p.out.Branch
 	c := p.repo.Alter("push", "--porcelain", "--set-upstream", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
