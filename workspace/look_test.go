@@ -120,6 +120,22 @@ func TestInspect(t *testing.T) {
 			runGit(t, w.Root, "reset", "-q", "--hard", "HEAD^")
 			runGit(t, w.Root, "reflog", "expire", "--expire=all", "HEAD")
 		}, workspace.Loss{Abandoned: []string{"refs/worktree/saved"}}},
+		{"commit that only the branch's reflog has", func(t *testing.T, w workspace.Workspace) {
+			made := runGit(t, w.Root, "commit-tree", "-p", "HEAD", "-m", "X", "HEAD^{tree}")
+			runGit(t, w.Repository, "update-ref", "-m", "x", "refs/heads/"+w.Branch, made)
+			runGit(t, w.Repository, "update-ref", "-m", "y", "refs/heads/"+w.Branch, made+"^")
+		}, workspace.Loss{Abandoned: []string{w0 + "@{1}"}}},
+		{"commit detached, and HEAD has none", func(t *testing.T, w workspace.Workspace) {
+			runGit(t, w.Root, "checkout", "-q", "--detach")
+			commit(t, w.Root, "c.txt", "3\n")
+			runGit(t, w.Root, "update-ref", "ORIG_HEAD", "HEAD")
+			runGit(t, w.Root, "checkout", "-q", "--orphan", "new")
+		}, workspace.Loss{Changed: []string{"a.txt", "c.txt", "sub/deep/b.txt"}, Abandoned: []string{"ORIG_HEAD"}}},
+		{"branch moved to what another has, and back", func(t *testing.T, w workspace.Workspace) {
+			runGit(t, w.Repository, "branch", "other", runGit(t, w.Root, "commit-tree", "-p", "HEAD", "-m", "X", "HEAD^{tree}"))
+			runGit(t, w.Root, "reset", "-q", "--hard", "other")
+			runGit(t, w.Root, "reset", "-q", "--hard", "main")
+		}, workspace.Loss{}},
 		{"commit reset away, but tagged", func(t *testing.T, w workspace.Workspace) {
 			commit(t, w.Root, "c.txt", "3\n")
 			runGit(t, w.Root, "tag", "kept")

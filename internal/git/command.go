@@ -160,7 +160,7 @@ func (c Command) Run(ctx context.Context) (string, error) {
 	}
 	for try := 1; ; try++ {
 		out, err := c.Once(ctx)
-		if try == maxTries || !metChange(err) || taken && c.Again == nil {
+		if try == maxTries || !metChange(err) || taken && c.Again == nil || !c.rewound() {
 			return out, err
 		}
 		if taken {
@@ -173,6 +173,20 @@ func (c Command) Run(ctx context.Context) (string, error) {
 			return out, err
 		}
 	}
+}
+
+// rewound makes git get Stdin from its beginning once more, and reports whether that
+// can be done.
+func (c Command) rewound() bool {
+	if c.Stdin == nil {
+		return true
+	}
+	input, ok := c.Stdin.(io.Seeker)
+	if !ok {
+		return false
+	}
+	_, err := input.Seek(0, io.SeekStart)
+	return err == nil
 }
 
 // metChange reports whether git failed at a worktree entry or a ref that

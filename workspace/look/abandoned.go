@@ -6,70 +6,70 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"middleman/internal/git"
-	"middleman/internal/plainfile"
 )
 
-// maxReflog limits how many entries of a worktree's HEAD reflog git reads,
-// newest first.
-const maxReflog = "--max-count=1000"
+// abandoned adds the commits that only a reflog or refs/worktree hold which goes with
+// the worktree: the reflogs of its HEAD and of branch, which is "" if that stays.
+// Amending and rebasing leave such commits all the time, so they do not stop a
+// delete. head is the commit of HEAD, or "".
+func (l *collector) abandoned(ctx context.Context, p git.Dirs, head, branch string) error {
+	if onlyHead(p, head, branch) {
+		return nil
+	}
+	return l.toldIfUnread("", l.unreferenced(ctx, p, head, branch))
+}
 
-// maxPlainLog bounds the bytes of a reflog that we read ourselves.
-const maxPlainLog = 64 << 10
-
-// abandoned adds the commits that only the worktree's own HEAD reflog or its
-// refs/worktree hold. Amending and rebasing leave such commits all the time, so
-// they do not stop a delete. An unreadable reflog does not stop it either: the
-// list then says so. head is the commit of HEAD, or "".
-func (l *collector) abandoned(ctx context.Context, p git.Dirs, head string) error {
-	err := l.unreferenced(ctx, p, head)
-	if err != nil && git.ExitCode(err) >= 0 {
-		l.add(&l.loss.Abandoned, "what the reflog holds: "+err.Error())
+// toldIfUnread returns err, unless git could not read reflogs or refs: that does not
+// stop a delete, and the list of abandoned commits says so, with name before it.
+func (l *collector) toldIfUnread(name string, err error) error {
+	if err != nil && (git.ExitCode(err) >= 0 || errors.Is(err, errReflog)) {
+		l.add(&l.loss.Abandoned, name+"what the reflog holds: "+err.Error())
 		return nil
 	}
 	return err
 }
 
-func (l *collector) unreferenced(ctx context.Context, p git.Dirs, head string) error {
-	if onlyHead(p, head) {
-		return nil
+func (l *collector) unreferenced(ctx context.Context, p git.Dirs, head, branch string) error {
+	var refs, logs []string
+	if branch != "" {
+		logs = append(logs, "refs/heads/"+branch)
 	}
-	var from []string
-	c := p.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H", maxReflog, "HEAD", "--")
-	c.Lines = true
-	c.Each = func(commit string) { from = append(from, commit) }
-	if head != "" {
-		if _, err := c.Run(ctx); err != nil {
-			return err
-		}
+	linked := p.GitDir != p.CommonDir // else git's entry is gone, and HEAD is that of the main checkout
+	if linked {
+		refs = append(refs, "--glob=refs/worktree/*")
 	}
-	slices.Sort(from)
+	if linked && head != "" {
+		logs = append(logs, "HEAD")
+	}
+	from, err := logged(ctx, p, logs)
+	if err == nil && linked && head == "" {
+		from, err = withUnborn(p, from)
+	}
+	if err != nil {
+		return err
+	}
 	// Commits of HEAD and the branch are listed as work elsewhere. --all means
 	// every ref and the HEAD of every worktree.
-	args := append([]string{"--ignore-missing"}, slices.Compact(from)...)
-	args = append(args, "--glob=refs/worktree/*", "--not", "--exclude=refs/worktree/*", "--all")
-	return l.history(ctx, p, &l.loss.Abandoned, args, "%h %s")
+	args := append(refs, "--not", "--exclude=refs/worktree/*", "--all")
+	return l.historyFrom(ctx, p, &l.loss.Abandoned, from, args, "%h %s")
 }
 
-// onlyHead reports whether the reflog of the checkout at p has no other commit than
-// head, and the checkout no refs of its own, so that git need not be asked. It reports
-// false for what it cannot read.
-func onlyHead(p git.Dirs, head string) bool {
-	if _, err := os.Lstat(filepath.Join(p.GitDir, "refs", "worktree")); !errors.Is(err, fs.ErrNotExist) {
+// onlyHead reports whether the reflogs of the checkout at p and of branch, if there is
+// one, have no other commit than head, and the checkout no refs of its own, so that git
+// need not be asked. It reports false for what it cannot read.
+func onlyHead(p git.Dirs, head, branch string) bool {
+	if _, err := os.Lstat(filepath.Join(p.GitDir, "refs", "worktree")); head == "" || !errors.Is(err, fs.ErrNotExist) {
 		return false
 	}
-	log, err := plainfile.ReadFollowed(filepath.Join(p.GitDir, "logs", "HEAD"), maxPlainLog)
-	if err != nil || head == "" || len(log) == 0 {
-		return false
+	logs := []string{filepath.Join(p.GitDir, "logs", "HEAD")}
+	if branch != "" {
+		logs = append(logs, filepath.Join(p.CommonDir, "logs", "refs", "heads", filepath.FromSlash(branch)))
 	}
-	none := strings.Repeat("0", len(head))
-	for line := range strings.Lines(string(log)) {
-		before, rest, _ := strings.Cut(line, " ")
-		after, _, whole := strings.Cut(rest, " ")
-		if !whole || after != head || before != head && before != none {
+	for _, log := range logs {
+		named, err := plainLog(log, maxPlainLog)
+		if err != nil || len(named) != 1 || named[0] != head {
 			return false
 		}
 	}

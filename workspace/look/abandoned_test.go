@@ -34,7 +34,7 @@ func TestOnlyHead(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		p := git.Dirs{GitDir: dir}
-		if onlyHead(p, x.head) {
+		if onlyHead(p, x.head, "") {
 			t.Errorf("%s: without a log it is certain", x.name)
 		}
 		if err := os.MkdirAll(filepath.Join(dir, "logs"), 0o700); err != nil {
@@ -48,7 +48,7 @@ func TestOnlyHead(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if got := onlyHead(p, x.head); got != x.want {
+		if got := onlyHead(p, x.head, ""); got != x.want {
 			t.Errorf("%s: %v", x.name, got)
 		}
 	}

@@ -45,7 +45,7 @@ func ForDelete(ctx context.Context, w model.Workspace, dir string, ours bool) (F
 	case w.Mode != model.ModeWorktree:
 		return Findings{}, fmt.Errorf("mode %q: %w", w.Mode, model.ErrUnknown)
 	}
-	l := &collector{}
+	l := &collector{root: w.Root}
 	tip, err := l.repositoryOf(ctx, w, dir, ours)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
@@ -171,12 +171,16 @@ func (l *collector) historyOf(ctx context.Context, p git.Dirs, w model.Workspace
 	switch {
 	case err != nil:
 		return err
-	case !hasHead:
-		return l.commits(ctx, p, w, tip, "")
+	case !hasHead && tip == "":
+		return nil // nothing goes with the worktree
+	}
+	branch := w.Branch
+	if tip == "" {
+		branch = "" // it stays
 	}
 	return contain.Together(
 		func() error { return l.commits(ctx, p, w, tip, head) },
-		func() error { return l.abandoned(ctx, p, head) },
+		func() error { return l.abandoned(ctx, p, head, branch) },
 	)
 }
 
@@ -242,6 +246,7 @@ type collector struct {
 	loss   model.Loss
 	nested map[string]bool // paths of nested worktrees, each with a slash at its end
 	known  bool            // git has an entry for the workspace
+	root   string          // the workspace's directory, where it was before a delete moved it
 	walked int             // visited entries among what git ignores
 
 	ignoredPaths, repositories, nestedEntries []string // see Findings
@@ -423,9 +428,18 @@ func (l *collector) stashes(ctx context.Context, p git.Dirs, branch string) erro
 
 // history adds the commits that rev-list returns for args, one line each.
 func (l *collector) history(ctx context.Context, p git.Dirs, list *[]string, args []string, format string) error {
+	return l.historyFrom(ctx, p, list, nil, args, format)
+}
+
+// historyFrom is history with more revisions: objects that may be gone, or with a ^ those
+// whose commits are left out. There may be more of them than fit into a command line.
+func (l *collector) historyFrom(ctx context.Context, p git.Dirs, list *[]string, from, args []string, format string) error {
+	if len(from) > 0 {
+		args = append([]string{"--ignore-missing", "--stdin"}, args...) // in this order
+	}
 	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", model.MaxListed+1)}, args...)...)
-	c.Lines = true
+	c.Lines, c.Stdin = true, strings.NewReader(strings.Join(from, "\n")+"\n")
 	c.Each = func(record string) { l.add(list, record) }
 	_, err := c.Run(ctx)
 	return err

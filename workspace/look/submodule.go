@@ -10,11 +10,15 @@ import (
 	"hash"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/model"
 )
@@ -131,6 +135,9 @@ func (l *collector) submodules(ctx context.Context, gitDir string) error {
 		if err := l.submoduleHistory(ctx, git.Whole(path)); err != nil {
 			return err
 		}
+		if err := l.lentWorktrees(path); err != nil {
+			return err
+		}
 		if err := l.submodules(ctx, path); err != nil {
 			return err
 		}
@@ -144,17 +151,105 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	if err != nil {
 		return err
 	}
-	from := []string{"--branches"}
+	own := []string{"--branches"}
 	if head != "" {
-		from = append(from, head)
+		own = append(own, head)
 	}
-	name := filepath.Base(p.GitDir)
-	if err := l.history(ctx, p, &l.loss.Commits, append(from, "--not", "--remotes"), name+": %h %s"); err != nil {
+	remote := clonedTags(p)
+	name := strings.ReplaceAll(filepath.Base(p.GitDir), "%", "%%") + ": " // in a format of git
+	if err := l.historyFrom(ctx, p, &l.loss.Commits, remote, append(own, "--not", "--remotes"), name+"%h %s"); err != nil {
+		return err
+	}
+	if err := l.toldIfUnread(name, l.submoduleAbandoned(ctx, p, own, remote, name)); err != nil {
 		return err
 	}
 	stash, err := p.Ref(ctx, "refs/stash")
 	if err != nil || stash == "" {
 		return err
 	}
-	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash"}, name+": stash: %s")
+	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash"}, name+"stash: %s")
+}
+
+// submoduleAbandoned adds the commits of the repository of a submodule that only its
+// tags, notes, other refs, and reflogs hold. A fetch may have brought them, and amending
+// leaves them, so they do not stop a delete, as in the workspace itself. own are its
+// branches and HEAD, as arguments of rev-list; remote is what clonedTags returned.
+func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, remote []string, name string) error {
+	// A remote's branches are there; stashes are listed as stashes.
+	refs := []string{"--exclude=refs/remotes/*", "--exclude=refs/stash", "--all"}
+	from, err := logged(ctx, p, refs)
+	if err == nil && len(own) == 1 { // no HEAD
+		from, err = withUnborn(p, from)
+	}
+	if err != nil {
+		return err
+	}
+	args := append(append(refs, "--not", "--remotes"), own...)
+	return l.historyFrom(ctx, p, &l.loss.Abandoned, append(from, remote...), args, name+"%h %s%d")
+}
+
+// lentWorktrees adds the worktrees of the repository of a submodule that lie outside of
+// the workspace: they are of no use without it.
+func (l *collector) lentWorktrees(gitDir string) error {
+	roots, err := git.EntryRoots(gitDir)
+	if err != nil {
+		return err
+	}
+	for _, root := range slices.Sorted(maps.Keys(roots)) {
+		if below, err := filepath.Rel(l.root, root); err == nil && filepath.IsLocal(below) {
+			continue
+		}
+		leads, err := git.ReadGitFile(filepath.Join(root, ".git"))
+		if errors.Is(err, fs.ErrNotExist) || err == nil && !git.SameDir(leads, roots[root]) {
+			continue // it is gone, or another's
+		}
+		l.add(&l.loss.Untracked, fmt.Sprintf("%s (a worktree of submodule %s, which it needs: `git worktree remove` it first)", root, filepath.Base(gitDir)))
+	}
+	return nil
+}
+
+// clonedTags returns the objects of the tags that came with the clone of the repository
+// of a submodule, each with a ^ for rev-list: the remote has them, though its branches
+// may not reach them. A clone writes them into packed-refs, and after that the remote's
+// HEAD and the first entry of HEAD's reflog. If packed-refs was written anew since, tags
+// of the user may be in it, and there are none.
+func clonedTags(p git.Dirs) []string {
+	packed := filepath.Join(p.CommonDir, "packed-refs")
+	written, err := os.Stat(packed)
+	if err != nil {
+		return nil
+	}
+	after, err := os.Stat(filepath.Join(p.CommonDir, "refs", "remotes", "origin", "HEAD"))
+	if err != nil || written.ModTime().After(after.ModTime()) || written.ModTime().Unix() > clonedAt(p) {
+		return nil
+	}
+	content, err := plainfile.ReadFollowed(packed, maxLog)
+	if err != nil {
+		return nil
+	}
+	var tags []string
+	for line := range strings.Lines(string(content)) {
+		object, name, _ := strings.Cut(line, " ")
+		if git.IsObjectID(object) && strings.HasPrefix(name, "refs/tags/") {
+			tags = append(tags, "^"+object)
+		}
+	}
+	return tags
+}
+
+// clonedAt returns when git cloned the repository at p, in seconds since 1970, or 0 if
+// its reflog does not tell.
+func clonedAt(p git.Dirs) int64 {
+	log, err := plainfile.ReadFollowed(filepath.Join(p.GitDir, "logs", "HEAD"), maxLog)
+	if err != nil {
+		return 0
+	}
+	line, _, _ := strings.Cut(string(log), "\n")
+	entry, message, _ := strings.Cut(line, "\t")
+	fields := strings.Fields(entry) // the last two are the time and its zone
+	if len(fields) < 4 || !strings.HasPrefix(message, "clone: from ") {
+		return 0
+	}
+	at, _ := strconv.ParseInt(fields[len(fields)-2], 10, 64)
+	return at
 }
