@@ -53,3 +53,37 @@ func TestOnlyHead(t *testing.T) {
 		}
 	}
 }
+
+// The reflog of the branch counts as that of HEAD does.
+func TestOnlyHeadOfBranch(t *testing.T) {
+	head, other := strings.Repeat("a1", 20), strings.Repeat("b2", 20)
+	entry := strings.Repeat("0", 40) + " " + head + " A <a@b> 1 +0000\tmessage\n"
+	for _, x := range []struct {
+		name, log string
+		want      bool
+	}{
+		{"as it was made", entry, true},
+		{"it was elsewhere", entry + strings.ReplaceAll(entry, head, other), false},
+		{"a line that is cut", entry + head, false},
+		{"no log", "", false},
+	} {
+		p := git.Dirs{GitDir: t.TempDir(), CommonDir: t.TempDir()}
+		for file, content := range map[string]string{p.GitDir + "/logs/HEAD": entry, p.CommonDir + "/logs/refs/heads/a/b": x.log} {
+			if content == "" {
+				continue
+			}
+			if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := onlyHead(p, head, "a/b"); got != x.want {
+			t.Errorf("%s: %v", x.name, got)
+		}
+		if !onlyHead(p, head, "") {
+			t.Errorf("%s: it counts although the branch stays", x.name)
+		}
+	}
+}

@@ -14,12 +14,12 @@ const MaxListed = 100
 // delete.
 type Loss struct {
 	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
-	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not"`
+	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not; worktrees elsewhere of its submodules"`
 	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
 	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
 	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
 	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
-	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only the worktree's reflog or refs hold; they are no reason to refuse a delete"`
+	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
 	Truncated bool     `json:"truncated,omitempty"`
 	// Warnings say what stays although one would expect it to go, one per line.
 	Warnings []string `json:"-"`
