@@ -223,3 +223,20 @@ func TestDeleteKeepsReflogOfBranch(t *testing.T) {
 	}
 	runGit(t, w.Repository, "merge-base", "--is-ancestor", made, "refs/middleman/trash/w1")
 }
+
+// A submodule that lacks the commit of a branch is not clean, whatever tags came with it.
+func TestSubmoduleWithoutAnObject(t *testing.T) {
+	t.Parallel()
+	m, w, sub, _ := withModule(t)
+	made := away(t, sub, "branch", "work")
+	object := filepath.Join(w.GitDir, "worktrees", w.ID, "modules", "mod", "objects", made[:2], made[2:])
+	if err := os.Remove(object); err != nil {
+		t.Fatal(err)
+	}
+	if loss, err := m.Inspect(context.Background(), w); err == nil {
+		t.Errorf("%+v, %v", loss, err)
+	}
+	if _, err := m.Delete(context.Background(), w, false, nil); !errors.Is(err, workspace.ErrUnknown) {
+		t.Errorf("delete: %v", err)
+	}
+}

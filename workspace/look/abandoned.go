@@ -32,7 +32,8 @@ func (l *collector) toldIfUnread(name string, err error) error {
 }
 
 func (l *collector) unreferenced(ctx context.Context, p git.Dirs, head, branch string) error {
-	var refs, logs []string
+	refs := []string{"--ignore-missing", "--stdin"} // a reflog may name commits that are gone
+	var logs []string
 	if branch != "" {
 		logs = append(logs, "refs/heads/"+branch)
 	}

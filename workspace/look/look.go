@@ -431,12 +431,9 @@ func (l *collector) history(ctx context.Context, p git.Dirs, list *[]string, arg
 	return l.historyFrom(ctx, p, list, nil, args, format)
 }
 
-// historyFrom is history with more revisions: objects that may be gone, or with a ^ those
-// whose commits are left out. There may be more of them than fit into a command line.
+// historyFrom is history with args that have --stdin: from are the revisions that git
+// reads there. There may be more of them than fit into a command line.
 func (l *collector) historyFrom(ctx context.Context, p git.Dirs, list *[]string, from, args []string, format string) error {
-	if len(from) > 0 {
-		args = append([]string{"--ignore-missing", "--stdin"}, args...) // in this order
-	}
 	c := p.Look(append([]string{"rev-list", "--no-commit-header", "--format=" + format,
 		fmt.Sprintf("--max-count=%d", model.MaxListed+1)}, args...)...)
 	c.Lines, c.Stdin = true, strings.NewReader(strings.Join(from, "\n")+"\n")

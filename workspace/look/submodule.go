@@ -157,7 +157,7 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	}
 	remote := clonedTags(p)
 	name := strings.ReplaceAll(filepath.Base(p.GitDir), "%", "%%") + ": " // in a format of git
-	if err := l.historyFrom(ctx, p, &l.loss.Commits, remote, append(own, "--not", "--remotes"), name+"%h %s"); err != nil {
+	if err := l.historyFrom(ctx, p, &l.loss.Commits, remote, slices.Concat([]string{"--stdin"}, own, []string{"--not", "--remotes"}), name+"%h %s"); err != nil {
 		return err
 	}
 	if err := l.toldIfUnread(name, l.submoduleAbandoned(ctx, p, own, remote, name)); err != nil {
@@ -184,7 +184,7 @@ func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, rem
 	if err != nil {
 		return err
 	}
-	args := append(append(refs, "--not", "--remotes"), own...)
+	args := slices.Concat([]string{"--ignore-missing", "--stdin"}, refs, []string{"--not", "--remotes"}, own)
 	return l.historyFrom(ctx, p, &l.loss.Abandoned, append(from, remote...), args, name+"%h %s%d")
 }
 
