@@ -212,9 +212,9 @@ func (c *Client) health(ctx context.Context) error {
 func (c *Client) call(ctx context.Context, method, path string, in, out any) error {
 	var body io.Reader
 	if in != nil {
-		raw, err := json.Marshal(in)
+		raw, err := encode(in)
 		if err != nil {
-			return fmt.Errorf("ask the server: %s %s: %w", method, path, err)
+			return err
 		}
 		body = bytes.NewReader(raw)
 	}

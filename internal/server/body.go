@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -85,6 +86,9 @@ func (s *Server) withBody(mux *http.ServeMux, next http.Handler) http.Handler {
 		}
 		defer held.release()
 		body, err := s.readBody(w, r, limit)
+		if err == nil && !isInput(r) && !utf8.Valid(body) { // encoding/json would change it silently
+			err = malformed("the body is not valid UTF-8")
+		}
 		if err != nil {
 			refuse(w, s.problemFor(r.Context(), err))
 			return

@@ -3,6 +3,7 @@
 package server_test
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"net"
@@ -309,6 +310,17 @@ func TestBodyIsUsedAsChecked(t *testing.T) {
 	workspace := `{"mode":"directory","name":"w","session":{"command":["cat"],"name":"a\u0007b"},"session":{"command":["cat"]}}`
 	if a := r.call("POST", "/workspaces", json.RawMessage(workspace)); a.status != 400 && a.status != 422 {
 		t.Errorf("an object that is merged: %d %s", a.status, a.body)
+	}
+	for path, body := range map[string]string{
+		"/workspaces": "{\"mode\":\"directory\",\"name\":\"w\",\"session\":{\"command\":[\"cat\",\"caf\xe9\"]}}",
+		"/tokens":     "{\"name\":\"\xff\",\"scope\":\"read\"}",
+	} {
+		if a := r.call("POST", path, json.RawMessage(body)); a.status != 400 || !bytes.Contains(a.body, []byte("not valid UTF-8")) {
+			t.Errorf("a text that JSON would change: %d %s", a.status, a.body)
+		}
+	}
+	if a := r.call("POST", "/workspaces", json.RawMessage(`{"mode":"directory","name":"w","session":{"command":["echo","\ufffd","� é"]}}`)); a.status >= 300 {
+		t.Errorf("a body with a real U+FFFD: %d %s", a.status, a.body)
 	}
 	if a := r.call("POST", "/tokens", json.RawMessage(`{"name":"n","scope":"read"}`)); a.status != 201 {
 		t.Errorf("a body in order: %d %s", a.status, a.body)

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -59,6 +60,11 @@ func (f *sessionFlags) request(c commands, command []string) (*api.NewSession, e
 	}
 	if _, err := egress.Parse(f.network); err != nil {
 		return nil, cli.Usagef("--network: %w", err)
+	}
+	for _, argument := range command {
+		if !utf8.ValidString(argument) {
+			return nil, cli.Usagef("argument %q is not valid UTF-8, so it cannot be sent to the server", argument)
+		}
 	}
 	switch f.backend {
 	case "", "auto", "tmux", "pty-owner":
