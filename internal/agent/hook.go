@@ -90,6 +90,16 @@ func Decode(agent string, r io.Reader, at time.Time) (Hook, error) {
 // hookAgents returns the built-in profiles whose hooks Decode reads, sorted.
 func hookAgents() []string { return slices.Sorted(maps.Keys(protocols)) }
 
+// ToldByHooks reports whether there are hooks that tell what the profile's program does.
+func (p Profile) ToldByHooks() bool {
+	for _, tells := range protocols[p.RulesOf()].events {
+		if tells != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // HookAnswer returns what a hook of the agent must print to decide nothing.
 func HookAnswer(agent string) string {
 	if agent == "gemini" {

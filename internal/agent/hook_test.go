@@ -274,3 +274,16 @@ func FuzzDecode(f *testing.F) {
 		}
 	})
 }
+
+func TestToldByHooks(t *testing.T) {
+	for name, want := range map[string]bool{
+		"claude": true, "codex": true, "gemini": true, "opencode": true,
+		"agy": false, "copilot": false, "cursor": false, "amp": false, "aider": false, Shell: false, "": false,
+	} {
+		for _, p := range []Profile{{Name: name}, {Name: "mine", Definition: Definition{Like: name}}} {
+			if p.RulesOf() == name && p.ToldByHooks() != want {
+				t.Errorf("%+v: %v, want %v", p, !want, want)
+			}
+		}
+	}
+}

@@ -71,5 +71,9 @@ func (s Status) Ended() bool {
 	return s.State == Done || s.State == Failed || s.State == Stopped || s.State == Lost
 }
 
+// Certain reports whether what decided leaves no doubt: an end, a screen that shows
+// the state, or two sources that agree.
+func (s Status) Certain() bool { return s.Confidence == high }
+
 // same reports whether two statuses differ at most in why they are believed.
 func (s Status) same(other Status) bool { return s.State == other.State && s.Kind == other.Kind }

@@ -2,6 +2,8 @@ package catalog
 
 import (
 	"context"
+	"slices"
+	"strings"
 
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
@@ -9,15 +11,35 @@ import (
 	"middleman/terminal"
 )
 
+// unheard is why less is known of a program with hooks where no server answers.
+const unheard = "no server answers, so what its hooks said is not known: `middleman server start`"
+
 // LookAt judges without a server what the program of a session does: by the rules of
-// its profile and the present screen alone, since nobody keeps what its hooks say.
+// its profile and the present screen alone, since nobody keeps what its hooks say. Where
+// hooks could say more than the screen does, the reason says so.
 func LookAt(ctx context.Context, c *cli.CLI, session terminal.Session, shown api.Session) (agent.Report, error) {
 	profile := profileOf(c, shown)
 	e, err := agent.Gather(ctx, session)
 	if err != nil {
 		return agent.Report{}, err
 	}
-	return profile.Tell(shown.ID, e, agent.Tracker{Now: profile.Judge(e)}), nil
+	now := profile.Judge(e)
+	if profile.ToldByHooks() && !now.Ended() && !now.Certain() {
+		if now.Reason != "" {
+			now.Reason += "; "
+		}
+		now.Reason += unheard
+	}
+	return profile.Tell(shown.ID, e, agent.Tracker{Now: now}), nil
+}
+
+// Unheard returns what a list of these sessions says about those whose hooks LookAt
+// could not ask for, "" if there are none.
+func Unheard(sessions []api.Session) string {
+	if !slices.ContainsFunc(sessions, func(s api.Session) bool { return s.Agent != nil && strings.HasSuffix(s.Agent.Reason, unheard) }) {
+		return ""
+	}
+	return "no server answers, so what the hooks of agents said is not known; `middleman server start` starts one"
 }
 
 func profileOf(c *cli.CLI, shown api.Session) agent.Profile {

@@ -27,7 +27,8 @@ program's profile (` + "`middleman profile list`" + `), and from what the progra
 hooks report; never from output that has scrolled away, or that stands above the line
 in which the program takes its next prompt. A title never ends what a hook says the
 program waits for: a later hook does, or that line. Where nothing matches, or the screen
-may show a dialog that no rule knows, the state is unknown. Hooks need a running server. ` + "`status explain TARGET`" + ` prints
+may show a dialog that no rule knows, the state is unknown. Hooks need a running server;
+without one the reason says so, unless the screen leaves no doubt. ` + "`status explain TARGET`" + ` prints
 the screen and title, and the rule or the hook that decided.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error { return c.status(cmd.Context(), given[0], false) },

@@ -106,6 +106,7 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 		out.Sessions = &s
 	}
 	return c.Print(out, func() error {
+		c.tellUnheard(shown.Sessions)
 		if sessions {
 			return errors.Join(c.sessionTable(shown.Sessions), c.tellHidden(len(list.Sessions)-len(shown.Sessions), "ended session", "ls --all --sessions"))
 		}
@@ -126,6 +127,13 @@ func (c commands) tellHidden(n int, kind, command string) error {
 	err := c.Out.Flush()
 	fmt.Fprintf(c.Errs, "%d %s %s not listed; `middleman %s` lists all\n", n, kind, verb, command)
 	return err
+}
+
+// tellUnheard says where less is known of agents because no server answers.
+func (c commands) tellUnheard(sessions []api.Session) {
+	if text := catalog.Unheard(sessions); text != "" {
+		c.Warn(text)
+	}
 }
 
 // live returns l without failed workspaces and sessions of which nothing runs any more.
