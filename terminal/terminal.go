@@ -352,7 +352,8 @@ type Expect struct {
 	// Held: the program prints nothing more before it has begun to read the
 	// input, of at most MaxHeld bytes. Its output is held meanwhile. If it does
 	// not begin to read within a part of a second, because it draws or is busy,
-	// nothing is typed.
+	// nothing is typed. If it reads a part at once, and then draws, the rest may not
+	// be typed: the error is a *NotReadError.
 	Held bool
 }
 

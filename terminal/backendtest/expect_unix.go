@@ -195,6 +195,35 @@ func testExpectNotRead(f *fixture) {
 	}
 }
 
+// testExpectHeldPart: a program reads one byte of an input, and then waits in its write
+// because its output is held. The sender is never told that nothing was typed.
+func testExpectHeldPart(f *fixture) {
+	for range 4 { // whether the owner sees the program begin is a matter of time
+		s := f.sh(`stty raw -echo; printf READY; head -c 1; head -c 1; printf END`)
+		f.printed(s, "READY")
+		seen := f.screen(s, terminal.Rows{})
+		_, err := s.Type(f.ctx, []byte("yes"), terminal.Expect{Hash: seen.Hash, Held: true})
+		want := "READYyeEND"
+		if err != nil {
+			if e, ok := errors.AsType[*terminal.NotReadError](err); !ok || e.Typed != 1 {
+				f.Errorf("one byte of three was read: %v", err)
+			}
+			f.printed(s, "READYy")
+			f.ok(s.Input(f.ctx, []byte("q")))
+			want = "READYyqEND"
+		}
+		f.ended(s)
+		if out := string(f.output(s, 0)); out != want {
+			f.Errorf("output %q, want %q, after %v", out, want, err)
+		}
+	}
+	s := f.sh(`stty raw -echo; printf READY; sleep 1000`)
+	f.printed(s, "READY")
+	if f.types(s, "refused", terminal.Expect{Hash: f.screen(s, terminal.Rows{}).Hash, Held: true}) {
+		f.Error("typed at a program that does not read")
+	}
+}
+
 // dialogProgram is a program whose dialog must not be answered by mistake. Told
 // by the socket at a path to prompt, it draws a prompt, and told so, a dialog
 // over it. It takes input for an answer of the dialog from when the terminal has

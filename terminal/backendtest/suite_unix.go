@@ -85,6 +85,7 @@ func Run(t *testing.T, newHarness func(t *testing.T) Harness) {
 		{"input that expects what does not move", testExpectSteady},
 		{"input that expects quiet", testExpectIdle},
 		{"input that is not read", testExpectNotRead},
+		{"input that is read in part while output is held", testExpectHeldPart},
 		{"input while a dialog appears", testExpectDialog},
 		{"past", testPast},
 		{"past of a session that runs", testPastLive},

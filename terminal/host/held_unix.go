@@ -22,8 +22,8 @@ type WaitStatus = unix.WaitStatus
 //  2. What it has printed by then is waited for (settle), read and compared (may).
 //  3. The input is typed.
 //  4. TypeHeld waits until the program has begun to read it. A program that draws
-//     something new instead waits in its write, and does not read: then the input
-//     is thrown away (tcflush(3)).
+//     something new instead waits in its write, and does not read: then what it
+//     has not read of the input is thrown away (tcflush(3)).
 //  5. The output flows again.
 //
 // So a program that reads and draws in one thread reads the input as what showed
@@ -41,7 +41,9 @@ const (
 // settle returns when what was printed before can be read; may decides. Errors
 // of both are returned. If the program has not read what was typed before, n is
 // 0 without an error. If it does not begin to read in heldTime, the error is
-// terminal.ErrChanged, and nothing is typed.
+// terminal.ErrChanged, and nothing is typed. If it read a part so soon that nobody saw
+// it begin, and no more in that time, n is that part: the rest is thrown away. In a
+// terminal that edits lines, a line without its end may be counted as read.
 func TypeHeld(tty *os.File, settle, may func() error, write func() (int, error)) (n int, err error) {
 	raw, err := tty.SyscallConn()
 	if err != nil {
@@ -72,6 +74,11 @@ func typeHeld(fd int, settle, may func() error, write func() (int, error)) (n in
 	if err := settle(); err != nil {
 		return n, err
 	}
+	return awaitRead(fd, n)
+}
+
+// awaitRead does step 4. n bytes were typed, and it returns how many of these count.
+func awaitRead(fd, n int) (int, error) {
 	most := 0
 	for began := time.Now(); ; time.Sleep(heldPoll) {
 		switch left := unreadInput(fd); {
@@ -79,6 +86,9 @@ func typeHeld(fd int, settle, may func() error, write func() (int, error)) (n in
 			return n, nil
 		case time.Since(began) > heldTime:
 			_ = dropInput(fd)
+			if left < n {
+				return n - left, nil
+			}
 			return 0, fmt.Errorf("%w: its program did not read for %s while its output was held", terminal.ErrChanged, heldTime)
 		default:
 			most = left
