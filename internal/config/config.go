@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"path"
 	"path/filepath"
 	"strings"
@@ -249,7 +250,23 @@ func (c *Config) parse(raw []byte) error {
 	return c.check()
 }
 
+// CheckListen returns an error unless a server can be told to listen at address, as
+// HOST:PORT. An empty host means all addresses.
+func CheckListen(address string) error {
+	_, port, err := net.SplitHostPort(address)
+	if err == nil && port != "" {
+		_, err = net.LookupPort("tcp", port)
+	}
+	if err != nil || port == "" {
+		return fmt.Errorf("%q: it must be HOST:PORT, such as %s, with a port from 0 to 65535", address, defaultListen)
+	}
+	return nil
+}
+
 func (c Config) check() error {
+	if err := CheckListen(c.Listen); err != nil {
+		return fmt.Errorf("listen is %w", err)
+	}
 	switch c.Backend {
 	case "auto", "tmux", "pty-owner":
 	default:

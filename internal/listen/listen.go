@@ -82,7 +82,7 @@ type Listeners struct {
 // server has the lock, the error is a *LockedError. The caller calls Close at
 // the end.
 func Open(o Options) (_ *Listeners, err error) {
-	if err := checkAddress(o.Address, o.TLS); err != nil {
+	if err := CheckAddress(o.Address, o.TLS); err != nil {
 		return nil, err
 	}
 	if err := o.Dirs.Prepare(); err != nil {
@@ -203,13 +203,13 @@ func ListenUnix(path string) (net.Listener, error) {
 	return checkPeers(l), nil
 }
 
-// checkAddress refuses an address that other machines can reach, unless
+// CheckAddress refuses what is no address, and one that other machines can reach, unless
 // encrypted. Of loopback it accepts, without TLS, localhost, 127.0.0.1 and ::1.
-func checkAddress(address string, encrypted bool) error {
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return fmt.Errorf("listen address %q: %w", address, err)
+func CheckAddress(address string, encrypted bool) error {
+	if err := config.CheckListen(address); err != nil {
+		return fmt.Errorf("listen address %w", err)
 	}
+	host, _, _ := net.SplitHostPort(address)
 	if ip := net.ParseIP(host); encrypted || strings.EqualFold(host, "localhost") || ip != nil && sibling[ip.String()] != "" {
 		return nil
 	}

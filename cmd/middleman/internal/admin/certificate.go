@@ -104,7 +104,11 @@ func (c commands) canStart(o serveOptions) error {
 	if !o.fixed {
 		o.listen = now.Listen
 	}
-	if _, _, err := c.loadCertificate(o); err != nil {
+	err = listen.CheckAddress(o.listen, o.tls.Enabled())
+	if err == nil {
+		_, _, err = c.loadCertificate(o)
+	}
+	if err != nil {
 		return app.Refusef(api.CodeBadConfig, "the server goes on as it is, because it could not start again: %v", err)
 	}
 	return nil

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,6 +14,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/cmd/middleman/internal/service"
 	"middleman/internal/client"
+	"middleman/internal/config"
 )
 
 // serviceOptions are the flags of the service commands.
@@ -69,8 +69,8 @@ func (c commands) serviceText(o serviceOptions) ([]byte, error) {
 	}
 	so := service.Options{Executable: exe, Args: []string{"serve"}, Log: c.Dirs.ServerLog()}
 	if o.listen != "" {
-		if _, _, err := net.SplitHostPort(o.listen); err != nil {
-			return nil, cli.Usagef("--listen %q: %w", o.listen, err)
+		if err := config.CheckListen(o.listen); err != nil {
+			return nil, cli.Usagef("--listen is %w", err)
 		}
 		so.Args = append(so.Args, "--listen", o.listen)
 	}
