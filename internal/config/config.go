@@ -195,7 +195,7 @@ type Duration time.Duration
 func (d *Duration) UnmarshalText(text []byte) error {
 	v, err := time.ParseDuration(string(text))
 	if err != nil {
-		return err
+		return fmt.Errorf("%q is no duration such as 5s or 1m30s", text)
 	}
 	if v < 0 {
 		return fmt.Errorf("duration %q is negative", text)

@@ -28,7 +28,7 @@ func Decode(content []byte, v any, hint string) error {
 	}
 	if e, ok := errors.AsType[*toml.DecodeError](err); ok {
 		row, _ := e.Position()
-		return fmt.Errorf("line %d: %s", row, strings.TrimPrefix(e.Error(), "toml: "))
+		return fmt.Errorf("line %d: %s", row, explain(reflect.TypeOf(v), e))
 	}
 	return err
 }
@@ -37,9 +37,7 @@ func Decode(content []byte, v any, hint string) error {
 // similar one that it has instead. It is "" if there is none.
 func nearest(t reflect.Type, key []string) string {
 	for i, part := range key {
-		for t.Kind() == reflect.Pointer {
-			t = t.Elem()
-		}
+		t = direct(t)
 		switch t.Kind() {
 		case reflect.Map:
 			t = t.Elem()

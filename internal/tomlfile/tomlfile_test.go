@@ -1,6 +1,7 @@
 package tomlfile
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 )
@@ -58,6 +59,61 @@ func TestDecodeProposes(t *testing.T) {
 		}
 		if err := Decode([]byte(tt.in), &v, "; see the manual"); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %s", tt.in, err, tt.want)
+		}
+	}
+}
+
+// even is a number that is written as text.
+type even int
+
+func (e *even) UnmarshalText(text []byte) error { return fmt.Errorf("%q is not even", text) }
+
+// A value of a wrong type is told by its key, and in no words of Go.
+func TestDecodeNamesTypes(t *testing.T) {
+	type table struct {
+		On    bool              `toml:"on"`
+		Maybe *bool             `toml:"maybe"`
+		List  []string          `toml:"list"`
+		Map   map[string]string `toml:"map"`
+		Even  even              `toml:"even"`
+		Count uint16            `toml:"count"`
+		Size  int64             `toml:"size"`
+	}
+	for _, tt := range []struct{ in, want string }{
+		{"[p.x]\non = \"x\"", "line 2: p.x.on is a string: it must be true or false"},
+		{"[p.x]\nmaybe = 1", "line 2: p.x.maybe is an integer: it must be true or false"},
+		{"p.\"a b\".on = 1", `line 1: p."a b".on is an integer: it must be true or false`},
+		{"[p.x]\nlist = \"x\"", "line 2: p.x.list is a string: it must be a list"},
+		{"[p.x]\nlist = [1]", "line 2: p.x.list has an integer: each must be a string"},
+		{"[p.x]\nmap = 1", "line 2: p.x.map is an integer: it must be a table"},
+		{"[p.x]\nmap = {a = 1}", "line 2: p.x.map has an integer: each must be a string"},
+		{"[p.x]\neven = \"3\"", `line 2: p.x.even: "3" is not even`},
+		{"[p.x]\neven = [3]", "line 2: p.x.even is a list: it must be a string"},
+		{"[p.x]\ncount = -1", "line 2: p.x.count is -1: it must be an integer from 0 to 65535"},
+		{"[p.x]\ncount = 70000", "line 2: p.x.count is 70000: it must be an integer from 0 to 65535"},
+		{"[p.x]\ncount = true", "line 2: p.x.count is true or false: it must be an integer from 0 to 65535"},
+		{"[p.x]\nsize = 1.5", "line 2: p.x.size is a number with a fraction: it must be an integer"},
+		{"[p.x]\nsize = 2026-01-01", "line 2: p.x.size is a date: it must be an integer"},
+		{"[p.x.size]\na = 1", "line 1: p.x.size is a table: it must be an integer"},
+		{"name = {}", "line 1: name is a table: it must be a string"},
+		{"p = 1", "line 1: p is an integer: it must be a table"},
+		{"p.x = \"y\"", "line 1: p.x is a string: it must be a table"},
+		{"[[p]]\non = true", "line 1: p is a list of tables: it must be a table"},
+		{"[[all]]\non = true\n[[all]]\non = 0", "line 4: all.on is an integer: it must be true or false"},
+		{"[p.x]\non = tru", "line 2: expected keyword \"true\""},
+		{"[p.x]\non = true\ncount = 65535\nlist = []\nmap = {}\nsize = -1", ""},
+	} {
+		var v struct {
+			Name string           `toml:"name"`
+			P    map[string]table `toml:"p"`
+			All  []table          `toml:"all"`
+		}
+		text := ""
+		if err := Decode([]byte(tt.in), &v, ""); err != nil {
+			text = err.Error()
+		}
+		if text != tt.want {
+			t.Errorf("%q: %s, want %s", tt.in, text, tt.want)
 		}
 	}
 }
