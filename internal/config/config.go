@@ -264,16 +264,8 @@ func CheckListen(address string) error {
 }
 
 func (c Config) check() error {
-	if err := CheckListen(c.Listen); err != nil {
-		return fmt.Errorf("listen is %w", err)
-	}
-	switch c.Backend {
-	case "auto", "tmux", "pty-owner":
-	default:
-		return fmt.Errorf("backend is %q: it must be auto, tmux or pty-owner", c.Backend)
-	}
-	if c.Workspaces != "data" && c.Workspaces != "repository" && !filepath.IsAbs(string(c.Workspaces)) {
-		return fmt.Errorf("workspaces is %q: it must be data, repository or an absolute path", c.Workspaces)
+	if err := c.checkPlaces(); err != nil {
+		return err
 	}
 	detach, err := c.Attach.DetachByte()
 	if err != nil {
@@ -326,6 +318,22 @@ func (c Config) check() error {
 		return err
 	}
 	return c.Ports.check()
+}
+
+// checkPlaces checks where the server listens, and where sessions and workspaces are.
+func (c Config) checkPlaces() error {
+	if err := CheckListen(c.Listen); err != nil {
+		return fmt.Errorf("listen is %w", err)
+	}
+	switch c.Backend {
+	case "auto", "tmux", "pty-owner":
+	default:
+		return fmt.Errorf("backend is %q: it must be auto, tmux or pty-owner", c.Backend)
+	}
+	if c.Workspaces != "data" && c.Workspaces != "repository" && !filepath.IsAbs(string(c.Workspaces)) {
+		return fmt.Errorf("workspaces is %q: it must be data, repository or an absolute path", c.Workspaces)
+	}
+	return nil
 }
 
 func (e Env) check() error {
