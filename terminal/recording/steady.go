@@ -14,7 +14,9 @@ import (
 var (
 	// work matches a row of work: at its beginning the sign of a spinner, and in it how to
 	// end the work. What it has taken so far, "12s" or "1m 12s", is matched by taken.
-	work  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^( ?[·•*\x{2722}-\x{274B}\x{2800}-\x{28FF}]) .*(?i:esc|ctrl\+c) (?i:to )?(?i:interrupt|cancel|stop)`) })
+	work = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^( ?[·•*\x{2722}-\x{274B}\x{2800}-\x{28FF}]) .*(?i:esc|ctrl\+c) (?i:to )?(?i:interrupt|cancel|stop)`)
+	})
 	taken = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b(\d+h ?)?(\d+m ?)?\d+(\.\d+)?s\b`) })
 	// clock matches the time of day.
 	clock = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\b\d{1,2}:\d\d(:\d\d)?\b`) })
