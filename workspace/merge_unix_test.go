@@ -18,6 +18,7 @@ func TestMergeWhereNothingCanBeWritten(t *testing.T) {
 	for _, tt := range []struct{ name, closed, changed, names string }{
 		{"a directory", "dir", "dir/f", "dir"},
 		{"a directory above a new one", "dir", "dir/new/g", "dir"},
+		{"the directory of the branch", ".git/refs/heads", "dir/f", "its ref"},
 		{"the reflog", ".git/logs/refs/heads/main", "dir/f", "reflog"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -127,6 +127,14 @@ func TestSubmoduleWithoutWork(t *testing.T) {
 			runGit(t, w.Root, "commit", "-q", "-a", "-m", "Pin it")
 			runGit(t, w.Root, "branch", "pinned")
 		}},
+		{"shallow, behind its remote", func(t *testing.T, w workspace.Workspace, _, remote string) {
+			runGit(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
+			commit(t, remote, "later.txt", "1\n")
+			runGit(t, w.Root, "submodule", "deinit", "-q", "-f", "mod")
+			os.RemoveAll(filepath.Join(w.GitDir, "worktrees", w.ID, "modules"))
+			runGit(t, w.Root, "config", "submodule.mod.url", "file://"+remote)
+			runGit(t, w.Root, "submodule", "--quiet", "update", "--init", "--depth", "1")
+		}},
 		{"not initialised", func(t *testing.T, w workspace.Workspace, sub, _ string) {
 			runGit(t, w.Root, "submodule", "deinit", "-q", "-f", "mod")
 			os.RemoveAll(filepath.Join(w.GitDir, "worktrees", w.ID, "modules"))

@@ -37,7 +37,7 @@ func (p Dirs) checkOwn(ctx context.Context) error {
 		}
 	}
 	files := []string{filepath.Join(p.CommonDir, "config"), filepath.Join(p.CommonDir, "config.worktree"), filepath.Join(p.GitDir, "config.worktree")}
-	for _, file := range files {
+	for _, file := range append(slices.Clone(files), filepath.Join(p.GitDir, "commondir")) { // which leads to the others
 		if err := checkSettings(file); err != nil {
 			return err
 		}

@@ -96,6 +96,7 @@ func TestConsentIsToOwnConfiguration(t *testing.T) {
 		}},
 		{name: "that others can replace", refused: "/config", set: func(r *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.CommonDir, 0o777) }},
 		{name: "of the worktree, that others can make", refused: "/config.worktree", set: func(r *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.GitDir, 0o777) }},
+		{name: "of a worktree that others can lead elsewhere", refused: "/commondir", set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.GitDir+"/commondir", 0o666) }},
 		{name: "of a checkout that others can replace", refused: "/.git", set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chmod(p.WorkTree, 0o777) }},
 		{name: "another's file", refused: "/config", root: true, set: func(_ *testenv.Repo, p *git.Dirs) error { return os.Chown(p.CommonDir+"/config", stranger, -1) }},
 		{name: "another's link to one's own", refused: "/config", root: true, set: func(r *testenv.Repo, p *git.Dirs) error {

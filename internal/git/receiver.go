@@ -60,6 +60,8 @@ func receiver(ctx context.Context, dir, address string) (Dirs, error) {
 		}
 		if drive := strings.TrimPrefix(path, "/"); filepath.VolumeName(drive) != "" {
 			path = drive
+		} else if i := strings.IndexByte(path, '/'); i > 0 {
+			path = path[i:] // git ignores the host before it
 		}
 	}
 	path, err := pathname(ctx, path, os.Getenv("HOME"))

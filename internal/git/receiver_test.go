@@ -63,6 +63,8 @@ func TestConsentIsToOwnHooks(t *testing.T) {
 		{"a relative address", "../bare.git", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
 		{"without its end", "TOP/bare", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
 		{"as a URL", "file://TOP/b%61re.git", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
+		{"as a URL with a host", "file://localhostTOP/bare.git", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
+		{"as a URL with any host", "file://other.exampleTOP/bare.git", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
 		{"of the home directory", "~/../bare.git", mode(0o777, "bare.git/hooks"), "bare.git/hooks"},
 		{"of a checkout", "TOP/repo", mode(0o777, "repo/.git/hooks"), "repo/.git/hooks"},
 		{"of a checkout that others can replace", "TOP/repo", mode(0o777, "repo"), "/repo"},

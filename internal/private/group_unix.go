@@ -17,20 +17,61 @@ const noGroup = -1
 // if there is none or that cannot be determined. Many systems give each user such
 // a group and a umask of 002, so that the directories in a home are writable by
 // it. For root it is noGroup, because other accounts run with root's group.
-var ownGroup = sync.OnceValue(func() int {
+func ownGroup() int {
 	if os.Geteuid() == 0 {
 		return noGroup
 	}
-	users, err := os.ReadFile("/etc/passwd")
+	users, err := os.Stat(usersFile)
 	if err != nil {
 		return noGroup
 	}
-	groups, err := os.ReadFile("/etc/group")
+	groups, err := os.Stat(groupsFile)
 	if err != nil {
 		return noGroup
 	}
-	return findOwnGroup(users, groups, os.Geteuid())
-})
+	return own.of(users, groups)
+}
+
+// Where the users and groups of the system are: passwd(5) and group(5).
+const (
+	usersFile  = "/etc/passwd"
+	groupsFile = "/etc/group"
+)
+
+// own is the own group as of the files that were read last: a server runs for weeks, and
+// somebody may become a member meanwhile.
+var own lastGroup
+
+type lastGroup struct {
+	mu            sync.Mutex
+	users, groups os.FileInfo
+	id            int
+}
+
+// of returns the own group by these files, which it reads if they are others than before.
+func (l *lastGroup) of(users, groups os.FileInfo) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if unchanged(l.users, users) && unchanged(l.groups, groups) {
+		return l.id
+	}
+	l.id = noGroup
+	u, err := os.ReadFile(usersFile)
+	if err != nil {
+		return noGroup
+	}
+	g, err := os.ReadFile(groupsFile)
+	if err != nil {
+		return noGroup
+	}
+	l.users, l.groups, l.id = users, groups, findOwnGroup(u, g, os.Geteuid())
+	return l.id
+}
+
+// unchanged reports whether a file is the one of before, as far as its metadata tell.
+func unchanged(before, now os.FileInfo) bool {
+	return before != nil && os.SameFile(before, now) && before.Size() == now.Size() && before.ModTime().Equal(now.ModTime())
+}
 
 // findOwnGroup finds the own group of the user uid in the content of passwd(5) and
 // group(5). The own group is the primary group of this user alone, has the user's

@@ -225,7 +225,10 @@ func judgeMode(path string, info fs.FileInfo, p place) *Problem {
 	case p != ours && mode.IsDir() && mode&fs.ModeSticky != 0:
 		return nil
 	case (p == above || p == trusted) && mode.Perm()&0o002 == 0 && uid(info) == os.Geteuid() && gid(info) == ownGroup():
-		return nil
+		if !othersInACL(path) {
+			return nil
+		}
+		return &Problem{Path: path, What: "is writable by others (by its access control list)", Loose: true}
 	}
 	return &Problem{Path: path, What: fmt.Sprintf("is writable by others (mode %04o)", mode.Perm()), Loose: true}
 }

@@ -25,32 +25,45 @@ func (c *checkout) checkWritable(m *merge, where string, changed map[string]bool
 			return fmt.Errorf("%s cannot be moved, since git must write its reflog: %w", where, err)
 		}
 	}
+	if err := existing(filepath.Join(c.dirs.CommonDir, filepath.FromSlash(path.Dir(m.ref())))); err != nil {
+		return fmt.Errorf("%s cannot be moved, since git must write its ref: %w", where, err)
+	}
 	asked := map[string]bool{}
 	for name := range changed {
 		asked[path.Dir(name)] = true
 	}
 	var closed []string
 	for dir := range asked {
-		err := c.writable(dir)
-		for errors.Is(err, fs.ErrNotExist) && dir != "." { // git makes it
-			dir = path.Dir(dir)
-			err = c.writable(dir)
-		}
-		if (errors.Is(err, fs.ErrPermission) || isReadOnly(err)) && !slices.Contains(closed, dir) {
+		if existing(filepath.Join(c.dirs.WorkTree, filepath.FromSlash(dir))) != nil {
 			closed = append(closed, dir)
+		}
+	}
+	for name := range changed {
+		if kept(filepath.Join(c.dirs.WorkTree, filepath.FromSlash(name))) {
+			closed = append(closed, name)
 		}
 	}
 	if len(closed) == 0 {
 		return nil
 	}
 	slices.Sort(closed)
-	return &FilesError{What: where, Err: errClosed, Files: quoted(closed), Hint: "make them writable, then try again"}
+	return &FilesError{What: where, Err: errClosed, Files: quoted(closed), Hint: "make that possible, then try again"}
 }
 
-// errClosed is ErrInUse because of directories.
-var errClosed = fmt.Errorf("%w: the merge changes files in directories that cannot be written to", ErrInUse)
+// errClosed is ErrInUse because of directories, or of files in a sticky one.
+var errClosed = fmt.Errorf("%w: the merge changes files where nothing can be written or removed", ErrInUse)
 
-// writable is the function of that name for a directory of the checkout.
-func (c *checkout) writable(dir string) error {
-	return writable(filepath.Join(c.dirs.WorkTree, filepath.FromSlash(dir)))
+// existing returns an error if a directory, or what there is of it, cannot be written to:
+// git makes the rest.
+func existing(dir string) error {
+	for err := writable(dir); err != nil; err = writable(dir) {
+		if errors.Is(err, fs.ErrPermission) || isReadOnly(err) {
+			return err
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+		dir = filepath.Dir(dir)
+	}
+	return nil
 }

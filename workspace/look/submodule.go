@@ -155,7 +155,7 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	if head != "" {
 		own = append(own, head)
 	}
-	remote := clonedTags(p)
+	remote := append(clonedTags(p), shallow(p)...)
 	name := strings.ReplaceAll(filepath.Base(p.GitDir), "%", "%%") + ": " // in a format of git
 	if err := l.historyFrom(ctx, p, &l.loss.Commits, remote, slices.Concat([]string{"--stdin"}, own, []string{"--not", "--remotes"}), name+"%h %s"); err != nil {
 		return err
@@ -173,7 +173,8 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 // submoduleAbandoned adds the commits of the repository of a submodule that only its
 // tags, notes, other refs, and reflogs hold. A fetch may have brought them, and amending
 // leaves them, so they do not stop a delete, as in the workspace itself. own are its
-// branches and HEAD, as arguments of rev-list; remote is what clonedTags returned.
+// branches and HEAD, as arguments of rev-list; remote is what came from its remote besides
+// branches: clonedTags and shallow.
 func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, remote []string, name string) error {
 	// A remote's branches are there; stashes are listed as stashes.
 	refs := []string{"--exclude=refs/remotes/*", "--exclude=refs/stash", "--all"}
@@ -235,6 +236,22 @@ func clonedTags(p git.Dirs) []string {
 		}
 	}
 	return tags
+}
+
+// shallow returns the commits whose parents were not fetched, each with a ^ for rev-list
+// (gitrepository-layout(5)): they came from a remote. Of a submodule
+// that is pinned at one, no remote-tracking branch need reach it.
+func shallow(p git.Dirs) (commits []string) {
+	content, err := plainfile.ReadFollowed(filepath.Join(p.CommonDir, "shallow"), maxLog)
+	if err != nil {
+		return nil
+	}
+	for line := range strings.Lines(string(content)) {
+		if commit := strings.TrimSuffix(line, "\n"); git.IsObjectID(commit) {
+			commits = append(commits, "^"+commit)
+		}
+	}
+	return commits
 }
 
 // clonedAt returns when git cloned the repository at p, in seconds since 1970, or 0 if
