@@ -219,6 +219,30 @@ func TestMergeRefuses(t *testing.T) {
 	}
 }
 
+// Where git fails with some files of the checkout changed, as by a filter that the user
+// requires, the error names these.
+func TestMergeHalfway(t *testing.T) {
+	const setting = "GIT_CONFIG_GLOBAL"
+	settings, err := os.ReadFile(os.Getenv(setting))
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(t.TempDir(), "config")
+	write(t, file, string(settings)+"\n[filter \"big\"]\n\trequired = true\n\tclean = cat\n\tsmudge = false\n")
+	t.Setenv(setting, file)
+	m, w, repo := mergeable(t)
+	commit(t, w.Root, ".gitattributes", "*.big filter=big\n")
+	commit(t, w.Root, "x.big", "1\n")
+	before := runGit(t, repo, "rev-parse", "main")
+	_, err = m.Merge(t.Context(), w, workspace.MergeRequest{})
+	if err == nil || !strings.Contains(err.Error(), "git has changed files in "+repo+" before that: ") || !strings.Contains(err.Error(), "new.txt") {
+		t.Errorf("%v", err)
+	}
+	if after := runGit(t, repo, "rev-parse", "main"); after != before {
+		t.Errorf("main is at %s", after)
+	}
+}
+
 // A merge that has a file where a repository is in the checkout, or above it, is refused
 // if there is something in it; git would remove all that only that repository has.
 func TestMergeOverRepositories(t *testing.T) {

@@ -66,6 +66,8 @@ func (m *merge) land(ctx context.Context) (bool, error) {
 		return false, nil // somebody moved it: nothing of ours is there
 	case err == nil:
 		err = fmt.Errorf("%s has another branch checked out since a moment ago, which was moved: look at `git reflog` there: %w", m.out.Checkout, ErrMoved)
+	case at != nil:
+		err = at.halfway(ctx, m, err)
 	}
 	return false, fmt.Errorf("move branch %s: %w", plaintext.Quoted(m.out.Into), err)
 }
@@ -213,6 +215,37 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	}
 	slices.Sort(both)
 	return &FilesError{What: where, Err: errTouched, Files: quoted(both), Hint: "commit or stash them there, then try again"}
+}
+
+// halfway returns err, by which git failed to bring the checkout forward, with the files
+// that git had changed there by then. Before that they were as the branch has them.
+func (c *checkout) halfway(ctx context.Context, m *merge, err error) error {
+	g, viewErr := m.inspector.View(ctx, c.dirs)
+	if viewErr != nil {
+		return errors.Join(err, viewErr)
+	}
+	defer g.Close()
+	dirty, lookErr := look.Uncommitted(ctx, g)
+	changed, diffErr := look.ChangedBetween(ctx, m.view, m.out.Before, m.out.After)
+	if e := errors.Join(lookErr, diffErr); e != nil {
+		return errors.Join(err, e)
+	}
+	var files []string
+	for path := range dirty {
+		if changed[path] {
+			files = append(files, path)
+		}
+	}
+	if len(files) == 0 {
+		return err
+	}
+	slices.Sort(files)
+	more := ""
+	if n := len(files) - maxNamed; n > 0 {
+		files, more = files[:maxNamed], fmt.Sprintf(" and %d more", n)
+	}
+	return fmt.Errorf("%w; git has changed files in %s before that: %s%s: put them back with `git restore`, and remove what is new, then try again",
+		err, plaintext.Quoted(c.dirs.WorkTree), strings.Join(quoted(files), ", "), more)
 }
 
 // errTouched is ErrInUse because of files.
