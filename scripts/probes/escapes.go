@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // sequence is what a terminal would obey, or what would mislead its reader.
@@ -50,7 +51,11 @@ var vectors = []vector{
 		return [][]string{{"capture", name}, {"search", "needle"}, {"capture", name, "--scrollback"}}
 	}},
 	{"argument", "an argument of a session's command", func(s *server, b string) [][]string {
-		name := s.titled(": " + quoted(b))
+		script := ": " + quoted(b)
+		if !utf8.ValidString(b) { // refused
+			return [][]string{{"new", "-d", "--mode", "directory", "refused", "--", "/bin/sh", "-c", script}}
+		}
+		name := s.argued(script)
 		return [][]string{{"ls", "--sessions"}, {"show", name}, {"doctor"}}
 	}},
 	{"workspace", "a workspace's name", func(s *server, b string) [][]string {
@@ -110,12 +115,31 @@ var vectors = []vector{
 func quoted(b string) string { return "'" + strings.ReplaceAll(b, "'", "") + "'" }
 
 // titled starts a session that runs a script and stays, and names its
-// workspace.
+// workspace. The script is in a file: its bytes need be no argument.
 func (s *server) titled(script string) string {
-	name := "t" + fmt.Sprint(time.Now().UnixNano())
-	s.run("new", "-d", "--mode", "directory", "--backend", "pty-owner", name, "--", "/bin/sh", "-c", script+"; echo RE''ADY; sleep 1000")
-	s.ok("wait", name, "--text", "READY", "--timeout", "30s")
+	name := newName()
+	file := filepath.Join(s.w.dir, name+".sh")
+	write(file, script+waits)
+	s.stays(name, file)
 	return name
+}
+
+// argued is titled with the script as an argument of the session's command.
+func (s *server) argued(script string) string {
+	name := newName()
+	s.stays(name, "-c", script+waits)
+	return name
+}
+
+// waits is the end of a script that stays.
+const waits = "; echo RE''ADY; sleep 1000"
+
+func newName() string { return "t" + fmt.Sprint(time.Now().UnixNano()) }
+
+// stays starts a session of sh in a workspace of its own, and waits until it is ready.
+func (s *server) stays(name string, args ...string) {
+	s.run(append([]string{"new", "-d", "--mode", "directory", "--backend", "pty-owner", name, "--", "/bin/sh"}, args...)...)
+	s.ok("wait", name, "--text", "READY", "--timeout", "30s")
 }
 
 // begun is a workspace of a fresh repository on a server.
