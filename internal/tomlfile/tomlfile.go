@@ -36,35 +36,16 @@ func Decode(content []byte, v any, hint string) error {
 // nearest returns key up to its first part that a value of type t lacks, with the most
 // similar one that it has instead. It is "" if there is none.
 func nearest(t reflect.Type, key []string) string {
-	for i, part := range key {
-		t = direct(t)
-		switch t.Kind() {
-		case reflect.Map:
-			t = t.Elem()
-			continue
-		case reflect.Struct:
-		default:
-			return ""
-		}
-		var known []string
-		found := false
-		for _, f := range reflect.VisibleFields(t) {
-			name, _, _ := strings.Cut(f.Tag.Get("toml"), ",")
-			if name == "" || name == "-" {
-				continue
-			}
-			known = append(known, name)
-			if name == part {
-				t, found = f.Type, true
-				break
-			}
-		}
-		if !found {
-			if near := names.Similar(part, known); len(near) > 0 {
-				return strings.Join(append(key[:i:i], near[0]), ".")
-			}
-			return ""
-		}
+	known := 0
+	for known < len(key) && typeAt(t, key[:known+1]) != nil {
+		known++
 	}
-	return ""
+	if known == len(key) {
+		return ""
+	}
+	near := names.Similar(key[known], keysOf(typeAt(t, key[:known])))
+	if len(near) == 0 {
+		return ""
+	}
+	return strings.Join(append(key[:known:known], near[0]), ".")
 }

@@ -93,6 +93,23 @@ func fieldOf(t reflect.Type, name string) (reflect.Type, bool) {
 	return nil, false
 }
 
+// keysOf returns the keys that a table of type t may have by their tags, none for what is
+// no such table.
+func keysOf(t reflect.Type) (keys []string) {
+	for t.Kind() == reflect.Slice {
+		t = direct(t.Elem())
+	}
+	if t.Kind() != reflect.Struct {
+		return nil
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("toml"), ","); tag != "" && tag != "-" {
+			keys = append(keys, tag)
+		}
+	}
+	return keys
+}
+
 // element returns the type of what is in a list or table of type t, nil for other types.
 func element(t reflect.Type) reflect.Type {
 	if t.Kind() == reflect.Slice || t.Kind() == reflect.Map {

@@ -188,11 +188,6 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	if err := c.checkReplaced(ctx, m, where); err != nil {
 		return err
 	}
-	g, err := m.inspector.View(ctx, c.dirs)
-	if err != nil {
-		return err
-	}
-	defer g.Close()
 	changed, err := look.ChangedBetween(ctx, m.view, m.out.Before, m.out.After)
 	if err != nil {
 		return err
@@ -200,52 +195,48 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	if err := c.checkWritable(m, where, changed); err != nil {
 		return err
 	}
-	dirty, err := look.Uncommitted(ctx, g)
-	if err != nil || len(dirty) == 0 {
+	both, err := c.uncommitted(ctx, m, changed)
+	if err != nil || len(both) == 0 {
 		return err
+	}
+	return &FilesError{What: where, Err: errTouched, Files: both, Hint: "commit or stash them there, then try again"}
+}
+
+// uncommitted returns which of some files differ in the checkout from its commit, sorted
+// and quoted.
+func (c *checkout) uncommitted(ctx context.Context, m *merge, of map[string]bool) ([]string, error) {
+	g, err := m.inspector.View(ctx, c.dirs)
+	if err != nil {
+		return nil, err
+	}
+	defer g.Close()
+	dirty, err := look.Uncommitted(ctx, g)
+	if err != nil {
+		return nil, err
 	}
 	var both []string
 	for path := range dirty {
-		if changed[path] {
+		if of[path] {
 			both = append(both, path)
 		}
 	}
-	if len(both) == 0 {
-		return nil
-	}
 	slices.Sort(both)
-	return &FilesError{What: where, Err: errTouched, Files: quoted(both), Hint: "commit or stash them there, then try again"}
+	return quoted(both), nil
 }
 
 // halfway returns err, by which git failed to bring the checkout forward, with the files
 // that git had changed there by then. Before that they were as the branch has them.
 func (c *checkout) halfway(ctx context.Context, m *merge, err error) error {
-	g, viewErr := m.inspector.View(ctx, c.dirs)
-	if viewErr != nil {
-		return errors.Join(err, viewErr)
+	changed, lookErr := look.ChangedBetween(ctx, m.view, m.out.Before, m.out.After)
+	if lookErr != nil {
+		return errors.Join(err, lookErr)
 	}
-	defer g.Close()
-	dirty, lookErr := look.Uncommitted(ctx, g)
-	changed, diffErr := look.ChangedBetween(ctx, m.view, m.out.Before, m.out.After)
-	if e := errors.Join(lookErr, diffErr); e != nil {
-		return errors.Join(err, e)
+	files, lookErr := c.uncommitted(ctx, m, changed)
+	if lookErr != nil || len(files) == 0 {
+		return errors.Join(err, lookErr)
 	}
-	var files []string
-	for path := range dirty {
-		if changed[path] {
-			files = append(files, path)
-		}
-	}
-	if len(files) == 0 {
-		return err
-	}
-	slices.Sort(files)
-	more := ""
-	if n := len(files) - maxNamed; n > 0 {
-		files, more = files[:maxNamed], fmt.Sprintf(" and %d more", n)
-	}
-	return fmt.Errorf("%w; git has changed files in %s before that: %s%s: put them back with `git restore`, and remove what is new, then try again",
-		err, plaintext.Quoted(c.dirs.WorkTree), strings.Join(quoted(files), ", "), more)
+	return fmt.Errorf("%w; git has changed files in %s before that: %s: put them back with `git restore`, and remove what is new, then try again",
+		err, plaintext.Quoted(c.dirs.WorkTree), some(files))
 }
 
 // errTouched is ErrInUse because of files.

@@ -83,12 +83,15 @@ type FilesError struct {
 
 // Error names some of the files.
 func (e *FilesError) Error() string {
-	named, more := e.Files, ""
-	if len(named) > maxNamed {
-		more = fmt.Sprintf(" and %d more", len(named)-maxNamed)
-		named = named[:maxNamed]
+	return fmt.Sprintf("%s %v: %s: %s", e.What, e.Err, some(e.Files), e.Hint)
+}
+
+// some names the first of a list of files, and how many more there are.
+func some(files []string) string {
+	if n := len(files) - maxNamed; n > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(files[:maxNamed], ", "), n)
 	}
-	return fmt.Sprintf("%s %v: %s%s: %s", e.What, e.Err, strings.Join(named, ", "), more, e.Hint)
+	return strings.Join(files, ", ")
 }
 
 // Unwrap returns Err.

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -309,11 +308,11 @@ func TestTheNextServer(t *testing.T) {
 			t.Error(err)
 		}
 
+		q.mu.Lock()
+		asked := q.waiting[list[2].ID].asked
+		q.mu.Unlock()
 		hooks.Go(func() { _, _ = q.Ask(t.Context(), list[2], toAsk) })
-		waits := func() bool { q.mu.Lock(); defer q.mu.Unlock(); return q.waiting[list[2].ID].hooks > 0 }
-		for !waits() {
-			time.Sleep(time.Millisecond)
-		}
+		<-asked
 		if err := q.closeUnasked(t.Context()); err != nil {
 			t.Error(err)
 		}
