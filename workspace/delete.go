@@ -92,13 +92,11 @@ func (d *deleteRun) run(ctx context.Context) error {
 	if err := d.report.Stage("look", func() error { return d.find(ctx) }); err != nil {
 		return err
 	}
-	if d.w.GitDir != "" {
-		done, err := d.deletes.take(ctx, d.w.GitDir)
-		if err != nil {
-			return err
-		}
-		defer done()
+	done, err := d.takeTurn(ctx)
+	if err != nil {
+		return err
 	}
+	defer done()
 	if d.dir != "" {
 		if err := d.report.Stage("move", func() error { return d.move(ctx) }); err != nil {
 			return err
@@ -114,6 +112,27 @@ func (d *deleteRun) run(ctx context.Context) error {
 		return err
 	}
 	return d.dropBranch(ctx)
+}
+
+// takeTurn waits for other deletes in the repository, of this server and of others. The
+// caller calls done when the delete is over.
+func (d *deleteRun) takeTurn(ctx context.Context) (done func(), err error) {
+	if d.w.GitDir == "" {
+		return func() {}, nil
+	}
+	over, err := d.deletes.take(ctx, d.w.GitDir)
+	if err != nil {
+		return nil, err
+	}
+	held, err := git.HoldDeletes(ctx, d.w.GitDir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // the repository may be gone
+		over()
+		return nil, err
+	}
+	return func() {
+		held.Close() // closing nil only returns an error
+		over()
+	}, nil
 }
 
 // find finds the directory and inspects it for the first time, unless the caller

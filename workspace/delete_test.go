@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -129,18 +130,32 @@ func TestDeleteLooksTwice(t *testing.T) {
 // Of two workspaces that alone have a commit, one stays when both are deleted at once.
 func TestDeleteAtOnce(t *testing.T) {
 	m, _ := newManager(t)
+	t.Run("one server", func(t *testing.T) { deleteAtOnce(t, m, m) })
+	if runtime.GOOS != "windows" { // it has no locks of directories
+		t.Run("two servers", func(t *testing.T) {
+			other, _ := newManager(t)
+			deleteAtOnce(t, m, other)
+		})
+	}
+}
+
+// deleteAtOnce deletes, with one manager each, two workspaces of one repository, which
+// have the same commit.
+func deleteAtOnce(t *testing.T, one, two *workspace.Manager) {
+	t.Helper()
 	repo := newRepo(t)
+	managers := []*workspace.Manager{one, two}
 	for n := range 10 {
-		a := create(t, m, request(repo, fmt.Sprintf("a%d", n)))
-		b := create(t, m, request(repo, fmt.Sprintf("b%d", n)))
+		a := create(t, one, request(repo, fmt.Sprintf("a%d", n)))
+		b := create(t, two, request(repo, fmt.Sprintf("b%d", n)))
 		commit(t, a.Root, "work", fmt.Sprint(n))
 		work := runGit(t, a.Root, "rev-parse", "HEAD")
 		runGit(t, b.Root, "reset", "-q", "--hard", work)
 		var both sync.WaitGroup
 		var deleted atomic.Int32
-		for _, w := range []workspace.Workspace{a, b} {
+		for i, w := range []workspace.Workspace{a, b} {
 			both.Go(func() {
-				_, err := m.DeleteInspected(t.Context(), w, false, nil)
+				_, err := managers[i].DeleteInspected(t.Context(), w, false, nil)
 				if _, refused := errors.AsType[*workspace.WorkError](err); err != nil && !refused {
 					t.Error(err)
 				}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"middleman/workspace"
 )
@@ -216,6 +217,47 @@ func TestMergeRefuses(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A filter may store files in another form than the checkout has. Without consent to run
+// it nobody can tell that such a file is committed; with it, both checkouts are judged by
+// what is stored.
+func TestMergeFilters(t *testing.T) {
+	t.Parallel()
+	m, w, repo := mergeable(t)
+	runGit(t, repo, "config", "filter.upper.clean", "tr a-z A-Z")
+	runGit(t, repo, "config", "filter.upper.smudge", "tr A-Z a-z")
+	commit(t, w.Root, ".gitattributes", "*.up filter=upper\n")
+	commit(t, w.Root, "note.up", "some text\n")
+	runGit(t, repo, "merge", "-q", "--no-edit", w.Branch)
+	commit(t, w.Root, "note.up", "other text\n")
+	for _, dir := range []string{repo, w.Root} {
+		// The time that the index has of the file is not that of the file, so git reads it.
+		if err := os.Chtimes(dir+"/note.up", time.Now(), time.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := m.Merge(t.Context(), w, workspace.MergeRequest{}); !errors.Is(err, workspace.ErrUncommitted) {
+		t.Errorf("without filters: %v", err)
+	}
+	dry := workspace.MergeRequest{Filters: true, DryRun: true}
+	write(t, w.Root+"/note.up", "not committed\n")
+	if _, err := m.Merge(t.Context(), w, dry); !errors.Is(err, workspace.ErrUncommitted) {
+		t.Errorf("changed: %v", err)
+	}
+	write(t, w.Root+"/note.up", "other text\n")
+	write(t, repo+"/note.up", "not committed\n")
+	if _, err := m.Merge(t.Context(), w, dry); !errors.Is(err, workspace.ErrInUse) {
+		t.Errorf("changed where it goes: %v", err)
+	}
+	write(t, repo+"/note.up", "some text\n")
+	if _, err := m.Merge(t.Context(), w, workspace.MergeRequest{Filters: true}); err != nil {
+		t.Fatal(err)
+	}
+	stored := runGit(t, repo, "show", "HEAD:note.up")
+	if text, err := os.ReadFile(repo + "/note.up"); err != nil || stored != "OTHER TEXT" || string(text) != "other text\n" {
+		t.Errorf("stored is %q, checked out %q, %v", stored, text, err)
 	}
 }
 

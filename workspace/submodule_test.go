@@ -69,6 +69,16 @@ func TestSubmoduleKeepsWhatGoesWithIt(t *testing.T) {
 			defer forget(t, sub)
 			return away(t, sub, "tag", "-a", "-m", "Mine", "v-work")
 		}, "mod: %h Change c.txt (tag: v-work)"},
+		{"text of a tag", func(t *testing.T, sub string) string {
+			runGit(t, sub, "tag", "-a", "-m", "What I found", "v-text")
+			return runGit(t, sub, "rev-parse", "v-text")
+		}, "mod: tag refs/tags/v-text: What I found"},
+		{"tag of a file", func(t *testing.T, sub string) string {
+			write(t, sub+"/key.pub", "a key\n")
+			defer os.Remove(sub + "/key.pub")
+			runGit(t, sub, "tag", "key", runGit(t, sub, "hash-object", "-w", "key.pub"))
+			return runGit(t, sub, "rev-parse", "key")
+		}, "mod: blob refs/tags/key"},
 		{"notes", func(t *testing.T, sub string) string {
 			runGit(t, sub, "notes", "add", "-m", "what I found")
 			return runGit(t, sub, "rev-parse", "refs/notes/commits")
@@ -109,7 +119,7 @@ func TestSubmoduleKeepsWhatGoesWithIt(t *testing.T) {
 			if strings.HasPrefix(tc.says, "inner") {
 				dir = filepath.Join(dir, "modules", "inner")
 			}
-			runGit(t, dir, "--git-dir=.", "--work-tree=.", "cat-file", "-e", made+"^{commit}")
+			runGit(t, dir, "--git-dir=.", "--work-tree=.", "cat-file", "-e", made)
 		})
 	}
 }

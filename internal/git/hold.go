@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"middleman/internal/private"
 )
 
-// maxHeld is how long HoldEntry waits for another git. A git that outlived its
+// maxHeld is how long HoldEntry and its like wait for another git. A git that outlived its
 // server ends soon: its next progress report fails, because the pipe is closed.
 const maxHeld = 20 * time.Second
 
@@ -29,6 +30,14 @@ func HoldEntry(ctx context.Context, entry string) (*os.File, error) {
 // like HoldEntry. The caller closes the file, which is nil on Windows.
 func HoldBranches(ctx context.Context, commonDir string) (*os.File, error) {
 	return hold(ctx, commonDir, "another process is still making a worktree of")
+}
+
+// HoldDeletes locks a repository for a delete of a workspace, which counts on the branches
+// that other workspaces have: another server may delete one of these. It waits like
+// HoldEntry. The caller closes the file, which is nil on Windows.
+func HoldDeletes(ctx context.Context, commonDir string) (*os.File, error) {
+	// HoldBranches has the directory itself, and is used in a delete.
+	return hold(ctx, filepath.Join(commonDir, "objects"), "another server is still deleting a workspace of the repository that has")
 }
 
 func hold(ctx context.Context, dir, busy string) (*os.File, error) {

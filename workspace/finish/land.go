@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -195,33 +194,11 @@ func (c *checkout) check(ctx context.Context, m *merge) (err error) {
 	if err := c.checkWritable(m, where, changed); err != nil {
 		return err
 	}
-	both, err := c.uncommitted(ctx, m, changed)
+	both, err := m.touched(ctx, c.dirs, changed)
 	if err != nil || len(both) == 0 {
 		return err
 	}
 	return &FilesError{What: where, Err: errTouched, Files: both, Hint: "commit or stash them there, then try again"}
-}
-
-// uncommitted returns which of some files differ in the checkout from its commit, sorted
-// and quoted.
-func (c *checkout) uncommitted(ctx context.Context, m *merge, of map[string]bool) ([]string, error) {
-	g, err := m.inspector.View(ctx, c.dirs)
-	if err != nil {
-		return nil, err
-	}
-	defer g.Close()
-	dirty, err := look.Uncommitted(ctx, g)
-	if err != nil {
-		return nil, err
-	}
-	var both []string
-	for path := range dirty {
-		if of[path] {
-			both = append(both, path)
-		}
-	}
-	slices.Sort(both)
-	return quoted(both), nil
 }
 
 // halfway returns err, by which git failed to bring the checkout forward, with the files
@@ -231,7 +208,7 @@ func (c *checkout) halfway(ctx context.Context, m *merge, err error) error {
 	if lookErr != nil {
 		return errors.Join(err, lookErr)
 	}
-	files, lookErr := c.uncommitted(ctx, m, changed)
+	files, lookErr := m.touched(ctx, c.dirs, changed)
 	if lookErr != nil || len(files) == 0 {
 		return errors.Join(err, lookErr)
 	}

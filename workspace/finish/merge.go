@@ -56,6 +56,7 @@ type MergeRequest struct {
 	Head     string   // merge only if the workspace is at this commit; "" is any
 	// Filters allows the filters that the repository's own configuration names,
 	// and its programs to reach a remote, to run where the branch is checked out.
+	// In the workspace the filters run as well if without them it has changes.
 	Filters bool
 	DryRun  bool // make everything but move no branch
 }
@@ -143,6 +144,11 @@ func (m *merge) run(ctx context.Context) (landed bool, err error) {
 	}
 	m.view = m.tip.View
 	defer m.view.Close()
+	if m.r.Filters && len(m.tip.Uncommitted) > 0 {
+		if m.tip.Uncommitted, err = m.uncommitted(ctx, m.tip.Dirs); err != nil {
+			return false, fmt.Errorf("look at workspace %s: %w", m.w.Name, err)
+		}
+	}
 	if err := m.checkTip(); err != nil {
 		return false, err
 	}

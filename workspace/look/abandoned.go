@@ -6,14 +6,15 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"middleman/internal/git"
 )
 
-// abandoned adds the commits that only a reflog or refs/worktree hold which goes with
-// the worktree: the reflogs of its HEAD and of branch, which is "" if that stays.
-// Amending and rebasing leave such commits all the time, so they do not stop a
-// delete. head is the commit of HEAD, or "".
+// abandoned adds the commits, and what else has a name, that only a reflog or
+// refs/worktree hold which goes with the worktree: the reflogs of its HEAD and of branch,
+// which is "" if that stays. Amending and rebasing leave such commits all the time, so
+// they do not stop a delete. head is the commit of HEAD, or "".
 func (l *collector) abandoned(ctx context.Context, p git.Dirs, head, branch string) error {
 	if onlyHead(p, head, branch) {
 		return nil
@@ -54,7 +55,37 @@ func (l *collector) unreferenced(ctx context.Context, p git.Dirs, head, branch s
 	// Commits of HEAD and the branch are listed as work elsewhere. --all means
 	// every ref and the HEAD of every worktree.
 	args := append(refs, "--not", "--exclude=refs/worktree/*", "--all")
-	return l.historyFrom(ctx, p, &l.loss.Abandoned, from, args, "%h %s")
+	err = l.historyFrom(ctx, p, &l.loss.Abandoned, from, args, "%h %s")
+	if err == nil && linked {
+		err = l.otherObjects(ctx, p, "refs/worktree/", nil, "")
+	}
+	return err
+}
+
+// otherObjects adds what is no commit and has a ref below refs: annotated tags, which have
+// a text of their own, and files and trees. It leaves out remote-tracking refs, and the
+// objects in came, which a remote has.
+func (l *collector) otherObjects(ctx context.Context, p git.Dirs, refs string, came map[string]bool, name string) error {
+	c := p.Look("for-each-ref", "--format=%(objecttype) %(objectname) %(refname) %(contents:subject)", refs)
+	c.Lines = true
+	var found []string
+	c.Again = func() { found = nil }
+	c.Each = func(record string) {
+		fields := strings.SplitN(record, " ", 4)
+		if len(fields) < 3 || fields[0] == "commit" || came[fields[1]] || strings.HasPrefix(fields[2], "refs/remotes/") {
+			return
+		}
+		text := name + fields[0] + " " + fields[2]
+		if fields[0] == "tag" && len(fields) == 4 {
+			text += ": " + fields[3]
+		}
+		found = append(found, text)
+	}
+	_, err := c.Run(ctx)
+	for _, text := range found {
+		l.add(&l.loss.Abandoned, text)
+	}
+	return err
 }
 
 // onlyHead reports whether the reflogs of the checkout at p and of branch, if there is

@@ -84,16 +84,17 @@ func (i *Inspector) side(ctx context.Context, w model.Workspace) (s side, err er
 	if err != nil {
 		return side{}, err
 	}
-	s.dirty, err = Uncommitted(ctx, s.g)
+	s.dirty, err = Uncommitted(ctx, s.g.Look)
 	return s, err
 }
 
 // Uncommitted returns the files with changes that are not committed, untracked
-// ones too, by their paths.
-func Uncommitted(ctx context.Context, g *git.View) (map[string]bool, error) {
+// ones too, by their paths. reading makes the command that reads the checkout: Look of
+// a view or of the checkout.
+func Uncommitted(ctx context.Context, reading func(args ...string) git.Command) (map[string]bool, error) {
 	dirty := map[string]bool{}
 	answered := false
-	c := g.Look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
+	c := reading("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=dirty")
 	c.Limit = statusTime
 	c.Each = func(record string) {
 		switch {

@@ -171,8 +171,9 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 }
 
 // submoduleAbandoned adds the commits of the repository of a submodule that only its
-// tags, notes, other refs, and reflogs hold. A fetch may have brought them, and amending
-// leaves them, so they do not stop a delete, as in the workspace itself. own are its
+// tags, notes, other refs, and reflogs hold, and what else these name. A fetch may have
+// brought them, and amending leaves them, so they do not stop a delete, as in the
+// workspace itself. own are its
 // branches and HEAD, as arguments of rev-list; remote is what came from its remote besides
 // branches: clonedTags and shallow.
 func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, remote []string, name string) error {
@@ -186,7 +187,14 @@ func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, rem
 		return err
 	}
 	args := slices.Concat([]string{"--ignore-missing", "--stdin"}, refs, []string{"--not", "--remotes"}, own)
-	return l.historyFrom(ctx, p, &l.loss.Abandoned, append(from, remote...), args, name+"%h %s%d")
+	if err := l.historyFrom(ctx, p, &l.loss.Abandoned, append(from, remote...), args, name+"%h %s%d"); err != nil {
+		return err
+	}
+	came := fetchedTags(p)
+	for _, tag := range remote {
+		came[tag[1:]] = true
+	}
+	return l.otherObjects(ctx, p, "refs/", came, strings.ReplaceAll(name, "%%", "%"))
 }
 
 // lentWorktrees adds the worktrees of the repository of a submodule that lie outside of
@@ -233,6 +241,23 @@ func clonedTags(p git.Dirs) []string {
 		object, name, _ := strings.Cut(line, " ")
 		if git.IsObjectID(object) && strings.HasPrefix(name, "refs/tags/") {
 			tags = append(tags, "^"+object)
+		}
+	}
+	return tags
+}
+
+// fetchedTags returns the objects of the tags that the last fetch brought (FETCH_HEAD, see
+// git-fetch(1)). Those of earlier ones cannot be told from the user's own.
+func fetchedTags(p git.Dirs) map[string]bool {
+	tags := map[string]bool{}
+	content, err := plainfile.ReadFollowed(filepath.Join(p.GitDir, "FETCH_HEAD"), maxLog)
+	if err != nil {
+		return tags
+	}
+	for line := range strings.Lines(string(content)) {
+		object, what, _ := strings.Cut(line, "\tnot-for-merge\ttag ")
+		if what != "" && git.IsObjectID(object) {
+			tags[object] = true
 		}
 	}
 	return tags

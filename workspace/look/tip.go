@@ -11,11 +11,12 @@ import (
 
 // Tip is what a workspace's checkout has.
 type Tip struct {
-	View        *git.View // the caller closes it
-	Branch      string    // "" if HEAD is detached
-	Head        string    // the commit of HEAD
-	Operation   string    // see Operation
-	Uncommitted map[string]bool
+	View        *git.View       // the caller closes it
+	Dirs        git.Dirs        // the checkout itself
+	Branch      string          // "" if HEAD is detached
+	Head        string          // the commit of HEAD
+	Operation   string          // see Operation
+	Uncommitted map[string]bool // judged without the filters of the repository's own configuration
 }
 
 // Tip reads what the checkout of the worktree w has. It refuses one whose .git
@@ -32,7 +33,7 @@ func (i *Inspector) Tip(ctx context.Context, w model.Workspace) (t Tip, err erro
 	if err != nil {
 		return Tip{}, err
 	}
-	t = Tip{View: s.g, Head: s.head, Uncommitted: s.dirty, Operation: Operation(p)}
+	t = Tip{View: s.g, Dirs: p, Head: s.head, Uncommitted: s.dirty, Operation: Operation(p)}
 	ref, err := s.g.Look("symbolic-ref", "--quiet", "HEAD").Line(ctx)
 	if err != nil && git.ExitCode(err) != 1 { // status 1: HEAD is detached
 		s.g.Close()

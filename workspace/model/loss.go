@@ -19,7 +19,7 @@ type Loss struct {
 	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
 	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
 	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
-	Abandoned []string `json:"abandoned,omitempty" doc:"Commits that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
+	Abandoned []string `json:"abandoned,omitempty" doc:"Commits, tags and other objects that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
 	Truncated bool     `json:"truncated,omitempty"`
 	// Warnings say what stays although one would expect it to go, one per line.
 	Warnings []string `json:"-"`

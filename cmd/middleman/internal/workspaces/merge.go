@@ -73,7 +73,7 @@ conflicts, or if the merge would touch changes where the branch is checked out.`
 	flags.BoolVar(&f.rm, "rm", false, "then delete the workspace")
 	flags.BoolVar(&f.stop, "stop-sessions", false, "with --rm: stop its running sessions before")
 	flags.BoolVar(&f.keep, "keep", false, "then keep the workspace, without being asked")
-	flags.BoolVar(&f.Filters, "filters", false, "where the branch is checked out, let the filters of the repository's configuration run")
+	flags.BoolVar(&f.Filters, "filters", false, "in both checkouts, let the filters of the repository's configuration run")
 	flags.BoolVarP(&f.DryRun, "dry-run", "n", false, "only print what would be merged")
 	return cmd
 }
