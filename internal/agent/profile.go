@@ -235,7 +235,7 @@ func (p Profile) StopKeys() (k terminal.StopKeys, err error) {
 		return terminal.StopKeys{}, err
 	}
 	for _, r := range rules[p.RulesOf()] {
-		if r.state == Waiting {
+		if r.asks() {
 			k.Never = append(k.Never, r.sight())
 		}
 	}

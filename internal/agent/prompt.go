@@ -136,7 +136,7 @@ func (p Profile) allows(seen screen, answer bool) error {
 	switch {
 	case answer:
 		return nil
-	case view.State == Waiting:
+	case view.State == Waiting && view.Kind != RateLimit: // of which a composer shows
 		return fmt.Errorf("%w: it is %s, and the text would answer that; pass --answer if it shall, or the hash of the screen that you saw with --expect",
 			ErrDialog, view.Text())
 	case !view.Composer:

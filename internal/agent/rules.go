@@ -52,6 +52,13 @@ const (
 	unselected = `^[\s│┃▌]*\d+\. `
 )
 
+// Parts of Claude Code's dialogs: the first option of one that asks for a permission, and
+// an option that its questions (AskUserQuestion) have besides their own.
+const (
+	claudeYes   = `^[\s│]*[❯›>]? *1\. Yes\b`
+	claudeOther = `^[\s│]*[❯›>]? *(\d+\. )?(Type something|Chat about this)\.?\s*$`
+)
+
 // selection is a dialog of which no more is known than its options.
 var selection = rule{name: "selection", state: Waiting, kind: Question, rows: 24, screen: []string{selected, unselected}}
 
@@ -66,14 +73,18 @@ var selection = rule{name: "selection", state: Waiting, kind: Question, rows: 24
 // these at its last rows alone, where output that quotes a dialog seldom is. Of none of
 // them a sign of an idle prompt is known. How aider asks is from confirm_ask in its
 // aider/io.py (Aider-AI/aider, 0045641): the question is the last row. The rows of an
-// interrupt are Claude Code's of 2.1 and Codex's of its tui (chatwidget).
+// interrupt are Claude Code's of 2.1 and Codex's of its tui (chatwidget). Those of a usage
+// limit are as reported for Claude Code 2.1.3 to 2.1.143 (anthropics/claude-code#18190,
+// #59637) and Codex 0.39 to 0.155 (openai/codex#4095, #16847, #47047).
 var rules = map[string][]rule{
 	"claude": {
-		{name: "permission dialog", state: Waiting, kind: Permission, rows: 24, screen: []string{`(?i)do you want|would you like`, selected, unselected}},
+		{name: "question", state: Waiting, kind: Question, rows: 24, screen: []string{`\?\s*$`, claudeOther, selected, unselected}},
+		{name: "permission dialog", state: Waiting, kind: Permission, rows: 24, screen: []string{`(?i)do you want|would you like`, claudeYes, selected, unselected}},
 		{name: "login", state: Waiting, kind: Login, rows: 20, screen: []string{`(?i)select login method|paste code here if prompted`}},
 		selection,
 		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`^[*·✢✳✶✻✽] .*(\(.*\besc to interrupt\b|… \(\d+[smh]\b)|^\s*[⏸⏵].*\besc to interrupt\b`}},
 		{name: "interrupted", state: Idle, rows: 1, screen: []string{`^\s*⎿\s+Interrupted\b`}},
+		{name: "usage limit", state: Waiting, kind: RateLimit, rows: 3, screen: []string{`^\s*[⎿●] +You['’]ve hit your (\w+ )?limit · resets\b`}},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}\x{25D0}-\x{25D3}] `}, // half circles since 2.1.228
 		{name: "progress", state: Working, progress: true},
 		{name: "star in the title", state: Idle, title: `^\x{2733} `},
@@ -84,6 +95,7 @@ var rules = map[string][]rule{
 		selection,
 		{name: "how to interrupt", state: Working, rows: 8, screen: []string{`^[•◦] [^•(]*\([\dhms ]*• esc to interrupt\b`}},
 		{name: "interrupted", state: Idle, rows: 3, screen: []string{`^■ Conversation interrupted\b`}},
+		{name: "usage limit", state: Waiting, kind: RateLimit, rows: 4, screen: []string{`^■ (.*: )?You['’]ve hit your usage limit\b`}},
 		{name: "spinner in the title", state: Working, title: `^[\x{2801}-\x{28FF}]( |$)`},
 	},
 	"gemini": {
@@ -215,7 +227,7 @@ func (p Profile) running(e Evidence, shown parts, mayAsk bool) (status Status, w
 	for _, m := range list {
 		rows := shown.latest
 		switch {
-		case m.progress, m.ByTitle() || m.state == Waiting && shown.composer, m.state == Idle && !shown.composer, m.state == Working && mayAsk:
+		case m.progress, m.ByTitle() || m.asks() && shown.composer, m.ends() && !shown.composer, m.state == Working && mayAsk:
 			continue
 		case m.state == Working:
 			rows = slices.Concat(shown.latest, shown.footer)
@@ -258,6 +270,12 @@ func (p Profile) titled(title string) State {
 	return ""
 }
 
+// asks reports whether the rule is about a dialog, which takes the place of the composer.
+func (r rule) asks() bool { return r.state == Waiting && r.kind != RateLimit }
+
+// ends reports whether the rule is about the end of a turn: the composer shows below it.
+func (r rule) ends() bool { return r.state == Idle || r.kind == RateLimit }
+
 func (m matcher) byTitle() Status {
 	return Status{State: m.state, Kind: m.kind, Source: FromTitle, Rule: m.name, Confidence: medium}
 }
@@ -295,7 +313,7 @@ func (p Profile) RulesOf() string {
 // HasRules reports whether anything is known of how the program looks.
 func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
 
-// question returns what a dialog asks: the row that the first of the rule's expressions
+// question returns what a dialog asks, or what a limit is: the row that the first of the rule's expressions
 // matches, on one line.
 func (m matcher) question(rows []string) string {
 	return oneLine(strings.Trim(m.First(rows), " \t│┃|▌"))

@@ -72,6 +72,13 @@ func TestJudge(t *testing.T) {
 		{"a star in the title, and something else that asks", "claude", Evidence{Title: "✳ Claude Code", Screen: rows("Username for 'https://example.org':")}, Unknown, "", ""},
 		{"claude without a title", "claude", Evidence{Screen: rows(claudeReady)}, Unknown, "", ""},
 		{"after Esc", "claude", Evidence{Title: "✳ Fix", Screen: rows("  ⎿ Interrupted by user" + claudeReady)}, Idle, FromTitle, "star in the title"},
+		{"claude asks its own question", "claude", Evidence{Screen: rows("Do you want tests?\n\n❯ 1. Yes\n     All of them\n  2. No\n  3. Type something.\n────\n  Chat about this\n\nEnter to select · ↑/↓ to navigate · Esc to cancel")}, Waiting, FromScreen, "question"},
+		{"claude asks what to do", "claude", Evidence{Screen: rows("What do you want to do?\n❯ 1. Stop and wait for limit to reset\n  2. Upgrade your plan")}, Waiting, FromScreen, "selection"},
+		{"claude has hit a limit", "claude", Evidence{Title: "✳ Fix", Screen: rows("  ⎿  You've hit your limit · resets 7pm (Asia/Tokyo)\n     Opening your options…" + claudeReady[len("\n● Done.\n"):])}, Waiting, FromScreen, "usage limit"},
+		{"claude has hit its weekly limit", "claude", Evidence{Screen: rows("  ⎿  You’ve hit your weekly limit · resets May 5 at 9pm" + claudeReady[len("\n● Done.\n"):])}, Waiting, FromScreen, "usage limit"},
+		{"claude works again after a limit", "claude", Evidence{Screen: rows("  ⎿  You've hit your limit · resets 7pm\n> go on" + claudeBusy)}, Working, FromScreen, "how to interrupt"},
+		{"a limit that was long ago", "claude", Evidence{Title: "✳ Fix", Screen: rows("  ⎿  You've hit your limit · resets 7pm\n> go on\n● One\n● Two" + claudeReady)}, Idle, FromTitle, "star in the title"},
+		{"a text about a limit", "claude", Evidence{Title: "✳ Fix", Screen: rows("● It prints: You've hit your limit · resets 7pm" + claudeReady[len("\n● Done.\n"):])}, Idle, FromTitle, "star in the title"},
 		{"claude wants a login", "claude", Evidence{Screen: rows("Select login method:\n ❯ 1. Account\n   2. Console")}, Waiting, FromScreen, "login"},
 		{"work far above", "claude", Evidence{Screen: rows("(esc to interrupt)\n" + strings.Repeat("text\n", 20))}, Unknown, "", ""},
 
@@ -79,6 +86,9 @@ func TestJudge(t *testing.T) {
 		{"codex asks, by its screen", "codex", Evidence{Screen: rows("Would you like to run the following command?\n  $ make\n› 1. Yes, proceed (y)\n  2. No (esc)")}, Waiting, FromScreen, "approval dialog"},
 		{"codex works", "codex", Evidence{Title: "⠋ repo"}, Working, FromTitle, "spinner in the title"},
 		{"codex works, by its screen", "codex", Evidence{Screen: rows("• Working (3s • esc to interrupt)\n\n› Ask")}, Working, FromScreen, "how to interrupt"},
+		{"codex has hit a limit", "codex", Evidence{Title: "repo", Screen: rows("■ You’ve hit your usage limit. Upgrade to Pro (https://example.org), visit\nhttps://example.org/usage to purchase more credits or try again at 2:51 PM.\n\n› Ask")}, Waiting, FromScreen, "usage limit"},
+		{"codex has hit a limit in a task", "codex", Evidence{Title: "repo", Screen: rows("■ Error running remote compact task: You've hit your usage limit. Try again at 2:57 PM.\n\n› Ask")}, Waiting, FromScreen, "usage limit"},
+		{"codex works again after a limit", "codex", Evidence{Screen: rows("■ You've hit your usage limit.\n\n› go on\n\n• Working (3s • esc to interrupt)\n\n› Ask")}, Working, FromScreen, "how to interrupt"},
 		{"codex says nothing", "codex", Evidence{Title: "repo", Screen: rows("› Ask")}, Unknown, "", ""},
 
 		{"gemini asks", "gemini", Evidence{Screen: rows("│ Apply this change? │\n│ ● 1. Yes, allow once │\n│   2. No (esc) │")}, Waiting, FromScreen, "confirmation"},

@@ -331,18 +331,17 @@ type Health struct {
 
 // Server describes a server's process.
 type Server struct {
-	PID        int       `json:"pid"`
-	Version    string    `json:"version"`
-	Since      time.Time `json:"since" doc:"When it was started"`
-	URL        string    `json:"url" doc:"Where browsers reach it"`
-	Background bool      `json:"background" doc:"It has no terminal, and writes a log file"`
-	Waiting    []string  `json:"waiting,omitempty" doc:"Settings that were changed since, and take effect with the next start"`
-	// Unknown are events of agents' hooks that this version does not know.
-	Notify  *NoticeCommand `json:"notify,omitempty" doc:"The command for notices, if the settings name one"`
-	Unknown []UnknownHook  `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
-	Full    []string       `json:"full,omitempty" doc:"Limits of connections that were reached since the start"`
-	LeftOut []string       `json:"path_left_out,omitempty" doc:"Directories of its PATH that it does without, and why: sandboxed programs can write there"`
-	Problem string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
+	PID        int            `json:"pid"`
+	Version    string         `json:"version"`
+	Since      time.Time      `json:"since" doc:"When it was started"`
+	URL        string         `json:"url" doc:"Where browsers reach it"`
+	Background bool           `json:"background" doc:"It has no terminal, and writes a log file"`
+	Waiting    []string       `json:"waiting,omitempty" doc:"Settings that were changed since, and take effect with the next start"`
+	Notify     *NoticeCommand `json:"notify,omitempty" doc:"The command for notices, if the settings name one"`
+	Unknown    []UnknownHook  `json:"unknown_hooks,omitempty" doc:"Events of agents' hooks that this version does not know"`
+	Full       []string       `json:"full,omitempty" doc:"Limits of connections that were reached since the start"`
+	LeftOut    []string       `json:"path_left_out,omitempty" doc:"Directories of its PATH that it does without, and why: sandboxed programs can write there"`
+	Problem    string         `json:"problem,omitempty" doc:"Why the settings cannot be read now, so that it could not start again"`
 }
 
 // Current and Oldest are the newest and the oldest version of the API that this

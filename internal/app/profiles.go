@@ -481,8 +481,8 @@ func (s *App) awaitIdle(ctx context.Context, id string, answer bool, limit time.
 // whether it waits for an answer. The error is for one that will not take a prompt.
 func takesPrompt(now agent.Report, answer bool) (bool, error) {
 	switch {
-	case now.State == agent.Idle || now.State == agent.Waiting && answer:
-		return true, nil
+	case now.State == agent.Idle || now.State == agent.Waiting && (answer || now.Kind == agent.RateLimit):
+		return true, nil // after a limit the next prompt is what goes on
 	case now.State == agent.Waiting:
 		return false, dialogShows(now.Status)
 	case now.Ended():

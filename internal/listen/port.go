@@ -128,6 +128,23 @@ func listenTCP(o Options, before string) (ls []net.Listener, err error) {
 	return ls, err
 }
 
+// CheckBind returns why a server with these options could not listen instead of the one
+// that listens at now: it tries, and listens no more afterwards. Without now it does not
+// try.
+func CheckBind(o Options, now string) error {
+	if now == "" || o.wants(now) || literal(o.Address) == now {
+		return nil
+	}
+	l, err := net.Listen("tcp", literal(o.Address))
+	if o.AnyPort && errors.Is(err, syscall.EADDRINUSE) {
+		return nil
+	}
+	if err == nil {
+		err = l.Close()
+	}
+	return err
+}
+
 // sibling maps each address where browsers look for names below localhost to the
 // other one.
 var sibling = map[string]string{"127.0.0.1": "::1", "::1": "127.0.0.1"}

@@ -95,6 +95,7 @@ func TestDecodeNamesTypes(t *testing.T) {
 		{"[p.x]\nsize = 1.5", "line 2: p.x.size is a number with a fraction: it must be an integer"},
 		{"[p.x]\nsize = 2026-01-01", "line 2: p.x.size is a date: it must be an integer"},
 		{"[p.x.size]\na = 1", "line 1: p.x.size is a table: it must be an integer"},
+		{"[p.x]\non.y.z = 1", "line 2: p.x.on is a table: it must be true or false"},
 		{"name = {}", "line 1: name is a table: it must be a string"},
 		{"p = 1", "line 1: p is an integer: it must be a table"},
 		{"p.x = \"y\"", "line 1: p.x is a string: it must be a table"},

@@ -30,10 +30,14 @@ func explain(t reflect.Type, e *toml.DecodeError) string {
 	if len(e.Key()) == 0 {
 		return said
 	}
-	key, want := written(e.Key()), typeAt(t, e.Key())
-	if want == nil {
-		return key + ": " + said
+	path := []string(e.Key())
+	for len(path) > 0 && typeAt(t, path) == nil {
+		path = path[:len(path)-1] // what has a part after it is a table
 	}
+	if len(path) == 0 {
+		return written(e.Key()) + ": " + said
+	}
+	key, want := written(path), typeAt(t, path)
 	if m := misfit().FindStringSubmatch(said); m != nil {
 		if has := element(want); has != nil && m[2] == has.String() {
 			return fmt.Sprintf("%s has %s: each must be %s", key, kindOf(m[1]), wanted(has))

@@ -87,10 +87,10 @@ func (c commands) loadCertificate(o serveOptions) (*tls.Config, *certs.Authority
 	return authority.Config(), authority, nil
 }
 
-// canStart returns why a server with these options could not start now. Settings that
-// this program cannot read are no reason: another version may know them, and a command
-// that asks for a restart has read them.
-func (c commands) canStart(o serveOptions) error {
+// canStart returns why a server with these options could not start now, in place of the
+// one that listens at address. Settings that this program cannot read are no reason:
+// another version may know them, and a command that asks for a restart has read them.
+func (c commands) canStart(o serveOptions, address string) error {
 	now, err := config.Load(c.Dirs.File())
 	if err != nil {
 		return nil
@@ -105,6 +105,9 @@ func (c commands) canStart(o serveOptions) error {
 		o.listen = now.Listen
 	}
 	err = listen.CheckAddress(o.listen, o.tls.Enabled())
+	if err == nil {
+		err = listen.CheckBind(c.listenOptions(o), address)
+	}
 	if err == nil {
 		_, _, err = c.loadCertificate(o)
 	}

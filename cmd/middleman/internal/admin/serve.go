@@ -150,16 +150,9 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	listeners, err := listen.Open(listen.Options{
-		Dirs:       c.Dirs,
-		Address:    o.listen,
-		AnyPort:    o.ready && !o.fixed, // in the background no user is there to choose a port
-		TLS:        o.tls.Enabled(),
-		Settings:   o.tls,
-		Executable: holder,
-		Version:    build.Version(),
-		OwnTCP:     sandbox.WithoutSockets(),
-	})
+	where := c.listenOptions(o)
+	where.Executable = holder
+	listeners, err := listen.Open(where)
 	if err != nil {
 		return err
 	}
@@ -174,7 +167,7 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	options := c.serverOptions(db, listeners, o)
-	options.Executable, options.TLS, options.End = holder, encrypted, again.ender(end, func() error { return c.canStart(o) })
+	options.Executable, options.TLS, options.End = holder, encrypted, again.ender(end, func() error { return c.canStart(o, listeners.TCP[0].Addr().String()) })
 	s, err := server.New(options)
 	if err != nil {
 		return err
@@ -197,6 +190,20 @@ func (c commands) serve(ctx context.Context, o serveOptions) (err error) {
 		return asked
 	}
 	return nil
+}
+
+// listenOptions returns where and how a server with these options listens, without the
+// holder of its port.
+func (c commands) listenOptions(o serveOptions) listen.Options {
+	return listen.Options{
+		Dirs:     c.Dirs,
+		Address:  o.listen,
+		AnyPort:  o.ready && !o.fixed, // in the background no user is there to choose a port
+		TLS:      o.tls.Enabled(),
+		Settings: o.tls,
+		Version:  build.Version(),
+		OwnTCP:   sandbox.WithoutSockets(),
+	}
 }
 
 // serverOptions returns the options of the server, without TLS and End.

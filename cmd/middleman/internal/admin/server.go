@@ -260,7 +260,11 @@ func (c commands) serverRestart(ctx context.Context, program string) (err error)
 	defer starts.Close()
 	unit := unitOf(ctx, state.PID)
 	if unit.Name != "" {
-		if err = c.canStart(serveOptions{}); err == nil {
+		address := "" // flags of the unit may replace the setting
+		if serve, err := client.ReadServe(c.Dirs); err == nil && slices.Contains(state.Waiting, "listen") {
+			address = serve.Address
+		}
+		if err = c.canStart(serveOptions{}, address); err == nil {
 			err = c.runEach(ctx, [][]string{append(systemctl(unit), "restart", "--", unit.Name)})
 		}
 	} else {
