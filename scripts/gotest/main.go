@@ -1,5 +1,5 @@
 // Command gotest runs `go test` with its arguments and prints what that prints,
-// and then each test that was skipped, with its reason. Where CI=true, a skip
+// then which tests took longest, and each that was skipped, with its reason. Where CI=true, a skip
 // that is not in the list of those that must be is a failure: a test that asks
 // for something in the wrong way would else never run again, and nobody would
 // see.
@@ -7,6 +7,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -33,6 +34,7 @@ var expected = regexp.MustCompile(strings.Join([]string{
 // event is a line of `go test -json` (go doc test2json).
 type event struct {
 	Action, Package, Test, Output string
+	Elapsed                       float64 // in seconds; of a parallel test, without its wait to go on
 }
 
 // pack is what a package has printed, and which of its tests came to what.
@@ -46,7 +48,14 @@ type report struct {
 	w        io.Writer
 	packages map[string]*pack
 	skips    []string // "package test: reason"
+	slow     []event  // ends of tests that took long
 }
+
+// What report calls slow, and how many it tells: where to look when CI takes too long.
+const (
+	slowFrom = 10 // seconds
+	maxSlow  = 15
+)
 
 func (r *report) take(e event) {
 	p := r.packages[e.Package]
@@ -64,10 +73,25 @@ func (r *report) take(e event) {
 	case "fail":
 		p.failed[e.Test] = true
 	}
+	if e.Test != "" && e.Elapsed >= slowFrom && (e.Action == "pass" || e.Action == "fail") {
+		r.slow = append(r.slow, e)
+	}
 	if e.Test == "" && (e.Action == "pass" || e.Action == "fail" || e.Action == "skip") {
 		p.print(r.w)
 		delete(r.packages, e.Package)
 	}
+}
+
+// slowest are the tests that took longest, the slowest first. A test that others are a
+// part of took as long as they did, and is left out.
+func (r *report) slowest() []event {
+	slow := slices.DeleteFunc(slices.Clone(r.slow), func(e event) bool {
+		return slices.ContainsFunc(r.slow, func(part event) bool {
+			return part.Package == e.Package && strings.HasPrefix(part.Test, e.Test+"/")
+		})
+	})
+	slices.SortFunc(slow, func(a, b event) int { return cmp.Compare(b.Elapsed, a.Elapsed) })
+	return slow[:min(len(slow), maxSlow)]
 }
 
 // print prints what belongs to the package or to a test that has failed.
@@ -137,6 +161,9 @@ func run(args []string) (*report, error) {
 func main() {
 	r, err := run(os.Args[1:])
 	if r != nil {
+		for _, e := range r.slowest() {
+			fmt.Printf("slow: %s %s: %.0f s\n", e.Package, e.Test, e.Elapsed)
+		}
 		for _, s := range r.skips {
 			fmt.Println("skipped:", s)
 		}

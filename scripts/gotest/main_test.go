@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"io"
 	"slices"
 	"strings"
 	"testing"
@@ -47,5 +48,27 @@ func TestReport(t *testing.T) {
 	}
 	if r.packages["c"] == nil {
 		t.Error("what a package said that has no end is lost")
+	}
+}
+
+// A test that has parts is not told besides the part that took its time.
+func TestSlowest(t *testing.T) {
+	r := &report{w: io.Discard, packages: make(map[string]*pack)}
+	for _, e := range []event{
+		{Package: "a", Test: "TestOne/part", Action: "pass", Elapsed: 12},
+		{Package: "a", Test: "TestOne", Action: "pass", Elapsed: 13},
+		{Package: "a", Test: "TestOneMore", Action: "fail", Elapsed: 20},
+		{Package: "b", Test: "TestOne", Action: "pass", Elapsed: 11},
+		{Package: "b", Test: "TestQuick", Action: "pass", Elapsed: 9},
+		{Package: "b", Action: "pass", Elapsed: 60},
+	} {
+		r.take(e)
+	}
+	var told []string
+	for _, e := range r.slowest() {
+		told = append(told, e.Package+" "+e.Test)
+	}
+	if want := []string{"a TestOneMore", "a TestOne/part", "b TestOne"}; !slices.Equal(told, want) {
+		t.Errorf("%q, want %q", told, want)
 	}
 }
