@@ -242,6 +242,28 @@ func TestDeleteKeepsReflogOfBranch(t *testing.T) {
 	runGit(t, w.Repository, "merge-base", "--is-ancestor", made, "refs/middleman/trash/w1")
 }
 
+// A ref of the worktree may name what is no commit. It is kept as well.
+func TestDeleteKeepsFileOfAWorktreeRef(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	w := create(t, m, request(newRepo(t), "w1"))
+	write(t, w.Root+"/key", "a key\n")
+	key := runGit(t, w.Root, "hash-object", "-w", "key")
+	os.Remove(w.Root + "/key")
+	runGit(t, w.Root, "update-ref", "refs/worktree/key", key)
+	loss, err := m.Delete(context.Background(), w, false, nil)
+	if want := []string{"blob refs/worktree/key"}; err != nil || !slices.Equal(loss.Abandoned, want) || !loss.Restorable {
+		t.Fatalf("%+v, %v", loss, err)
+	}
+	runGit(t, w.Repository, "-c", "gc.pruneExpire=now", "gc", "-q")
+	if _, _, err := m.Restore(context.Background(), w, nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := runGit(t, w.Root, "cat-file", "blob", "refs/worktree/key"); got != "a key" {
+		t.Errorf("restored: %q", got)
+	}
+}
+
 // A submodule that lacks the commit of a branch is not clean, whatever tags came with it.
 func TestSubmoduleWithoutAnObject(t *testing.T) {
 	t.Parallel()
