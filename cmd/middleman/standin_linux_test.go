@@ -126,6 +126,8 @@ type runningStandin struct {
 	conversation string
 	// run passes an event to the hooks, as the agent does.
 	run func(event string, payload []byte) error
+	// asked is set while a request of OpenCode waits.
+	asked bool
 	// quiet are the channels that it does not use: hook, title, screen.
 	quiet map[string]bool
 	now   string // the state that it shows
@@ -219,6 +221,13 @@ func (s *runningStandin) event(event string, fields map[string]any) error {
 	}
 	payload := map[string]any{"session_id": s.conversation, "transcript_path": nil, "cwd": dir, "hook_event_name": event}
 	if s.agent == "opencode" {
+		if event == "session.status" && s.now == "working" && s.asked { // it works on once that was answered
+			s.asked = false
+			if err := s.event("permission.v2.replied", map[string]any{"requestID": "per_1", "reply": "once"}); err != nil {
+				return err
+			}
+		}
+		s.asked = s.asked || event == "permission.v2.asked"
 		properties := map[string]any{"sessionID": s.conversation}
 		for key, value := range fields {
 			properties[key] = value

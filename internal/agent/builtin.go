@@ -46,7 +46,7 @@ var builtIn = []Profile{
 	{Name: "gemini", Program: "Gemini CLI", Versions: "5411f11", Definition: Definition{
 		Command: []string{"gemini"},
 		Prompt:  []string{"--prompt-interactive", promptHole},
-		Resume:  []string{"gemini", "--resume", "latest"},
+		Resume:  []string{"gemini", "--resume", conversationHole},
 		Env:     []string{"GEMINI_*", "GOOGLE_*"},
 		Stop:    []string{"C-c", "C-d", "C-d"},
 
@@ -63,7 +63,7 @@ var builtIn = []Profile{
 	{Name: "opencode", Program: "OpenCode", Versions: "2", Definition: Definition{
 		Command: []string{"opencode"},
 		Prompt:  []string{"--prompt", promptHole},
-		Resume:  []string{"opencode", "--continue"},
+		Resume:  []string{"opencode", "--session", conversationHole},
 		Env:     []string{"OPENCODE_*", "ANTHROPIC_*", "OPENAI_*", "GEMINI_*", "OPENROUTER_*", "AWS_*"},
 		Stop:    []string{"C-c", "C-c"},
 

@@ -119,7 +119,7 @@ func (p Profile) Send(ctx context.Context, s terminal.Session, in Prompt) (offse
 			}
 			expect.Hash = seen.hashFor(in.Answer)
 		}
-		at, err := paste(ctx, s, text, seen, expect)
+		at, err := paste(ctx, s, text, seen, expect, in.Answer && p.asksForKey(seen, text))
 		switch {
 		case err == nil:
 			return p.submit(ctx, s, submit, pasted{text, seen, at, in.Answer})
@@ -165,10 +165,17 @@ func (d Definition) submitKey() string {
 	return d.Submit
 }
 
-// paste types the text if the screen is the expected one, as a paste if the
-// program has switched pastes on. It returns the head at the typing.
-func paste(ctx context.Context, s terminal.Session, text string, seen screen, expect terminal.Expect) (at uint64, err error) {
+// asksForKey reports whether the text is one character at a dialog, which takes it as a
+// key and may not take a paste.
+func (p Profile) asksForKey(seen screen, text string) bool {
+	return utf8.RuneCountInString(text) == 1 && p.Judge(seen.evidence()).Asks()
+}
+
+// paste types the text if the screen is the expected one, as a paste if the program has
+// switched pastes on and the text is not a key. It returns the head at the typing.
+func paste(ctx context.Context, s terminal.Session, text string, seen screen, expect terminal.Expect, key bool) (at uint64, err error) {
 	switch {
+	case key:
 	case slices.Contains(seen.Modes, "bracketed-paste"):
 		text = pasteBegin + strings.ReplaceAll(text, "\n", "\r") + pasteEnd
 	case strings.Contains(text, "\n"):

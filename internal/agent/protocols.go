@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 // protocol says how to read the JSON of an agent's hooks.
@@ -19,6 +20,8 @@ type protocol struct {
 	turn, tool []string
 	// begins is the event that is the first of a turn.
 	begins string
+	// answers is set if an event tells of the answer to each request, by the request's id.
+	answers bool
 	// in has the members of an event; nil for those of the JSON itself.
 	in func(fields) fields
 }
@@ -61,7 +64,7 @@ var protocols = map[string]protocol{
 	"gemini": {event: []string{"hook_event_name"}, conversation: sessionID, events: geminiEvents},
 	"opencode": {
 		event: []string{"type"}, conversation: opencodeSession, events: opencodeEvents,
-		tool: []string{"requestID", "permissionID", "id"}, in: opencodeProperties,
+		tool: []string{"requestID", "permissionID", "id"}, answers: true, in: opencodeProperties,
 	},
 	"agy":     {event: []string{"hook_event_name"}, conversation: conversationID, nameless: true},
 	"copilot": {event: []string{"hook_event_name", "hookEventName"}, conversation: conversationID, nameless: true},
@@ -217,10 +220,13 @@ var cursorEvents = map[string]meaning{
 	"afterAgentThought": nil, "subagentStart": nil, "subagentStop": nil, "preCompact": nil, "stop": nil,
 }
 
+// opencodeFailed is the event of a turn that has failed. The events of idleness follow it.
+const opencodeFailed = "session.error"
+
 // opencodeEvents are those of OpenCode 2, as our plugin passes them on. It leaves
 // out those of subagents' sessions, except for questions to the user.
 var opencodeEvents = map[string]meaning{
-	"session.status": opencodeStatus, "session.idle": idles, "session.error": opencodeError,
+	"session.status": opencodeStatus, "session.idle": idles, opencodeFailed: opencodeError,
 	"permission.asked": opencodePermission, "permission.v2.asked": opencodePermission,
 	"permission.replied": works, "permission.v2.replied": works,
 	"question.asked": opencodeQuestion, "question.v2.asked": opencodeQuestion,
@@ -237,7 +243,12 @@ func opencodeProperties(f fields) fields {
 	return f.in("properties")
 }
 
+// opencodeSession is the session of an event. Subagents, which have sessions of their own,
+// ask as well: what is asked tells no session.
 func opencodeSession(f fields) string {
+	if kind, _, _ := strings.Cut(f.text("type"), "."); kind != "session" {
+		return ""
+	}
 	p := opencodeProperties(f)
 	if id := p.text("sessionID"); id != "" {
 		return id

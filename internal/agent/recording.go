@@ -246,7 +246,9 @@ func (r *replay) take(line []byte) error {
 		if err := h.Check(); err != nil {
 			return err
 		}
-		h.At = r.now
+		if h.At.IsZero() || h.At.After(r.now) || !r.now.Equal(r.base) {
+			h.At = r.now
+		} // else it is from before the recording, as old as it is
 		r.changed(r.tracker.Hear(h, r.now))
 	case "m":
 		m, err := ParseMark(text)

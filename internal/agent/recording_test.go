@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -89,6 +90,37 @@ func TestReplay(t *testing.T) {
 	if got, err = wrapper.Replay(bytes.NewReader(life(t, right))); err != nil || !got.Passed() {
 		t.Errorf("%+v, %v", got, err)
 	}
+}
+
+// What a hook said before the recording began is as old as it is: the screen is believed
+// against it from the first on.
+func TestReplayOfAnOldHook(t *testing.T) {
+	const begun = 1000
+	var out bytes.Buffer
+	for _, line := range []string{
+		fmt.Sprintf(`{"version":2,"width":80,"height":24,"timestamp":%d,"middleman":{"profile":"claude","program":"x"}}`, begun),
+		fmt.Sprintf(`[0,"h",%q]`, `{"agent":"claude","event":"Stop","state":"idle","at":"`+time.Unix(begun-480, 0).UTC().Format(time.RFC3339)+`"}`),
+		fmt.Sprintf(`[0.5,"o",%s]`, cast(t, claudeReady)),
+		`[0.7,"m","idle"]`,
+		fmt.Sprintf(`[1,"o",%s]`, cast(t, "\x1b[2J\x1b[H"+claudeBusy)),
+		`[2,"m","working"]`,
+	} {
+		out.WriteString(line + "\n")
+	}
+	got, err := Profiles(nil, nil)["claude"].Replay(&out)
+	if err != nil || !got.Passed() || got.Right != 2 {
+		t.Errorf("%+v, %v", got, err)
+	}
+}
+
+// cast returns text as an event of a recording has it.
+func cast(t *testing.T, text string) string {
+	t.Helper()
+	data, err := json.Marshal(strings.ReplaceAll(text, "\n", "\r\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
 }
 
 func TestReplayBroken(t *testing.T) {

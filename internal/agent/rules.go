@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"sync"
 
 	"middleman/terminal"
@@ -312,9 +311,3 @@ func (p Profile) RulesOf() string {
 
 // HasRules reports whether anything is known of how the program looks.
 func (p Profile) HasRules() bool { return len(rules[p.RulesOf()]) > 0 }
-
-// question returns what a dialog asks, or what a limit is: the row that the first of the rule's expressions
-// matches, on one line.
-func (m matcher) question(rows []string) string {
-	return oneLine(strings.Trim(m.First(rows), " \t│┃|▌"))
-}

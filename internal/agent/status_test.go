@@ -141,13 +141,22 @@ func TestLike(t *testing.T) {
 	}
 }
 
-// A dialog says what it asks.
+// A dialog says what it asks, and about what.
 func TestQuestion(t *testing.T) {
-	for program, screen := range map[string]string{"claude": claudeDialog, "codex": "│ Would you like to run the following command?\n› 1. Yes, proceed\n  2. No (esc)\n"} {
-		p := Profiles(nil, nil)[program]
-		want := map[string]string{"claude": "Do you want to proceed?", "codex": "Would you like to run the following command?"}[program]
-		if got := p.Judge(Evidence{Screen: rows(screen)}); got.Kind != Permission || got.Reason != want {
-			t.Errorf("%s: %+v", program, got)
+	const options = "\n ❯ 1. Yes\n   2. No\n"
+	rule := strings.Repeat("─", 40)
+	for _, tt := range []struct{ program, screen, want string }{
+		{"claude", claudeDialog, "Do you want to proceed?"},
+		{"claude", "● I remove it.\n" + rule + "\n Bash command\n\n   rm -r build\n   Remove the build\n\n Do you want to proceed?" + options, "Bash command: rm -r build: Do you want to proceed?"},
+		{"claude", "╭" + rule + "╮\n│ Bash command   │\n│   rm -r build  │\n│ Do you want to proceed? │" + options, "Bash command: rm -r build: Do you want to proceed?"},
+		{"claude", rule + "\n Edit file\n a.txt\n╌╌╌╌╌╌╌╌╌╌╌╌\n 1 -old\n╌╌╌╌╌╌╌╌╌╌╌╌\n Do you want to make this edit to a.txt?" + options, "Do you want to make this edit to a.txt?"},
+		{"claude", rule + strings.Repeat("\n text", 20) + "\n Do you want to proceed?" + options, "Do you want to proceed?"},
+		{"codex", "│ Would you like to run the following command?\n› 1. Yes, proceed\n  2. No (esc)\n", "Would you like to run the following command?"},
+		{"codex", "  Would you like to run the following command?\n\n  $ make test\n\n› 1. Yes, proceed\n  2. No (esc)\n", "Would you like to run the following command? $ make test"},
+	} {
+		p := Profiles(nil, nil)[tt.program]
+		if got := p.Judge(Evidence{Screen: rows(tt.screen)}); got.Kind != Permission || got.Reason != tt.want {
+			t.Errorf("%s: %+v, want %s", tt.screen, got, tt.want)
 		}
 	}
 }

@@ -42,6 +42,8 @@ type Tracker struct {
 	Turns []string `json:"turns,omitempty"`
 	Tool  string   `json:"tool,omitempty"`
 	Call  string   `json:"call,omitempty"`
+	// Open are the requests that wait for an answer, of an agent that tells of each answer.
+	Open []open `json:"open,omitempty"`
 	// Asked is when a screen last showed a dialog, and Composed since when it shows the
 	// composer, zero if it does not.
 	Asked    time.Time `json:"asked,omitzero"`
@@ -128,11 +130,15 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	if h.State == "" || !at.After(t.Heard.Since) || t.Turn != h.Turn && slices.Contains(t.Turns, h.Turn) {
 		return false
 	}
-	if t.Heard.Asks() && t.Over == "" && h.State == Working && another(t.Tool, h.Tool, t.Call, h.Call) {
+	answers := protocols[h.Agent].answers
+	if !answers && t.Heard.Asks() && t.Over == "" && h.State == Working && another(t.Tool, h.Tool, t.Call, h.Call) {
 		return false
 	}
 	if t.turnIsOver() && h.State == Working && h.ofTool() && h.Turn == t.Turn && at.Before(t.Heard.Since.Add(settle)) {
 		return false // hooks of tools need not be awaited by the agent: this one is late
+	}
+	if answers && t.Over == "" && cutShort(t.Heard) && t.Heard.Rule == opencodeFailed && h.State == Idle {
+		return false // OpenCode tells that it is idle after an error too
 	}
 	if h.Begins && h.Turn != t.Turn {
 		if t.Turn != "" {
@@ -140,11 +146,47 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 		}
 		t.Turn = h.Turn
 	}
-	t.Heard = Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason, Since: at, Source: FromHook, Confidence: medium}
+	heard := Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason, Since: at, Source: FromHook, Confidence: medium}
+	if answers {
+		heard, h.Tool = t.keepOpen(heard, h.Tool)
+	}
+	t.Heard = heard
 	t.Tool, t.Call, t.Held, t.Over = h.Tool, h.Call, h.Held, ""
 	t.Mute = t.Mute || h.State == Working && t.Seen.Titled == Idle
 	t.Seen.Status = t.heed(t.Seen.Status)
 	return t.Decide(now)
+}
+
+// maxOpen is how many requests of one agent are known that wait at once.
+const maxOpen = 32
+
+// open is a request that waits for its answer, by its id.
+type open struct {
+	ID     string `json:"id"`
+	Status Status `json:"status"`
+}
+
+// keepOpen returns what counts after a hook of an agent that tells of the answer to each of
+// its requests: the newest request that is still open, or what the hook said. Work answers
+// none of them, since subagents ask as well. The end of the turn ends them all.
+func (t *Tracker) keepOpen(heard Status, id string) (Status, string) {
+	if t.Over != "" {
+		t.Open = nil // the screen has shown that nothing is asked
+	}
+	if id != "" {
+		t.Open = slices.DeleteFunc(t.Open, func(o open) bool { return o.ID == id })
+	}
+	switch {
+	case id != "" && heard.Asks():
+		t.Open = append(t.Open[max(0, len(t.Open)-maxOpen+1):], open{id, heard})
+	case heard.State != Working:
+		t.Open = nil
+	case len(t.Open) > 0:
+		newest := t.Open[len(t.Open)-1]
+		newest.Status.Since = heard.Since
+		return newest.Status, newest.ID
+	}
+	return heard, id
 }
 
 // turnIsOver reports whether the newest hook that is believed said that a turn is over.

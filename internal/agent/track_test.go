@@ -1,8 +1,11 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -430,5 +433,72 @@ func TestTrackerHoldsItsRules(t *testing.T) {
 				now = next
 			}
 		}
+	}
+}
+
+// What OpenCode reports of a turn, one event after the other: each request waits until it
+// is answered, and an error says how a turn ended, whatever follows it.
+func TestTrackerHearsOpenCode(t *testing.T) {
+	const (
+		busy   = `{"type":"session.status","properties":{"sessionID":"s","status":{"type":"busy"}}}`
+		idle   = `{"type":"session.status","properties":{"sessionID":"s","status":{"type":"idle"}}}`
+		over   = `{"type":"session.idle","properties":{"sessionID":"s"}}`
+		failed = `{"type":"session.error","properties":{"sessionID":"s","error":{"name":"APIError","data":{"message":"500"}}}}`
+		login  = `{"type":"session.error","properties":{"sessionID":"s","error":{"name":"ProviderAuthError"}}}`
+		esc    = `{"type":"session.error","properties":{"sessionID":"s","error":{"name":"MessageAbortedError"}}}`
+		retry  = `{"type":"session.status","properties":{"sessionID":"s","status":{"type":"retry","message":"Overloaded"}}}`
+		// b is asked by a subagent, which has a session of its own.
+		asksA    = `{"type":"permission.asked","properties":{"id":"a","sessionID":"s","permission":"bash","patterns":["one"]}}`
+		asksB    = `{"type":"permission.asked","properties":{"id":"b","sessionID":"sub","permission":"bash","patterns":["two"]}}`
+		answersA = `{"type":"permission.replied","properties":{"requestID":"a","sessionID":"s"}}`
+		answersB = `{"type":"permission.replied","properties":{"requestID":"b","sessionID":"sub"}}`
+	)
+	for name, tt := range map[string]struct {
+		events []string
+		want   string
+	}{
+		"an error":                      {[]string{busy, failed, idle, over}, "failed: the turn ended by an error: APIError: 500"},
+		"a login":                       {[]string{busy, login, idle, over}, "waiting (login): ProviderAuthError"},
+		"an error, and another turn":    {[]string{busy, failed, idle, busy, idle}, "idle"},
+		"a limit, and its end":          {[]string{busy, retry, idle}, "idle"},
+		"Esc":                           {[]string{busy, esc, idle, over}, "idle"},
+		"the newest is answered":        {[]string{busy, asksA, asksB, answersB}, "waiting (permission): bash: one"},
+		"the older one is answered":     {[]string{busy, asksA, asksB, answersA}, "waiting (permission): bash: two"},
+		"work goes on while one waits":  {[]string{busy, asksB, busy}, "waiting (permission): bash: two"},
+		"both are answered":             {[]string{busy, asksA, asksB, answersB, answersA}, "working"},
+		"both are answered, in order":   {[]string{busy, asksA, asksB, answersA, answersB}, "working"},
+		"asked again":                   {[]string{busy, asksA, answersA, asksA}, "waiting (permission): bash: one"},
+		"the turn ends with a question": {[]string{busy, asksA, idle}, "idle"},
+		"an error ends the questions":   {[]string{busy, asksA, failed, busy}, "working"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var tracker Tracker
+			conversation := ""
+			for i, event := range tt.events {
+				when := at.Add(time.Duration(i) * time.Millisecond)
+				h, err := Decode("opencode", strings.NewReader(event), when)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tracker.Hear(h, when)
+				conversation = cmp.Or(h.Conversation, conversation)
+			}
+			got := tracker.Now.Text()
+			if reason := tracker.Now.Reason; reason != "" {
+				got += ": " + reason
+			}
+			if got != tt.want || conversation != "s" {
+				t.Errorf("%s of conversation %s, want %s", got, conversation, tt.want)
+			}
+			// It is kept over a restart of the server.
+			var kept Tracker
+			text, err := json.Marshal(tracker)
+			if err == nil {
+				err = json.Unmarshal(text, &kept)
+			}
+			if err != nil || !slices.Equal(kept.Open, tracker.Open) {
+				t.Errorf("kept: %+v, %v", kept.Open, err)
+			}
+		})
 	}
 }

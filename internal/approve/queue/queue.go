@@ -8,9 +8,11 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -133,11 +135,27 @@ func (q *Queue) Leave() {
 
 // New returns the record of a request, without a decision.
 func New(id string, session store.Session, label, agent string, r approve.Request) store.Approval {
-	sum := sha256.Sum256([]byte(r.Tool + "\x00" + r.Directory + "\x00" + r.Arguments))
+	sum := sha256.Sum256([]byte(r.Tool + "\x00" + r.Directory + "\x00" + plainForm(r.Arguments)))
 	return store.Approval{
 		ID: id, SessionID: session.ID, WorkspaceID: session.WorkspaceID, Session: label, Agent: agent, Tool: r.Tool,
 		Summary: approve.Summary(r), Arguments: r.Arguments, Diff: approve.Diff(r), Digest: sum[:], CreatedAt: time.Now().UTC(),
 	}
+}
+
+// plainForm returns a JSON object with its members sorted, so that one with the same
+// members is the same, and other text as it is.
+func plainForm(arguments string) string {
+	var members map[string]any
+	d := json.NewDecoder(strings.NewReader(arguments))
+	d.UseNumber()
+	if err := d.Decode(&members); err != nil || d.More() {
+		return arguments
+	}
+	text, err := json.Marshal(members)
+	if err != nil {
+		return arguments
+	}
+	return string(text)
 }
 
 // Ask returns a with a decision. It decides by verdict or, if that is to ask, waits

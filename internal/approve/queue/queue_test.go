@@ -39,6 +39,28 @@ func toAsk() approve.Verdict {
 	return approve.Verdict{Decision: approve.Ask, Rule: "unknown-command", Reason: "why"}
 }
 
+// Requests are the same whatever the order of their members; numbers, strings and what is
+// no object are not changed.
+func TestSameRequest(t *testing.T) {
+	digest := func(arguments string) string {
+		return string(New("a", store.Session{}, "", "claude", approve.Request{Tool: "Edit", Arguments: arguments, Directory: "/"}).Digest)
+	}
+	one := digest(`{"file_path":"/etc/x","edits":[{"a":1,"b":2}]}`)
+	if digest(`{ "edits": [{"b":2,"a":1}], "file_path": "/etc/x"}`) != one {
+		t.Error("the order of members counts")
+	}
+	seen := map[string]string{one: "one"}
+	for _, other := range []string{
+		`{"file_path":"/etc/x","edits":[{"a":2,"b":1}]}`, `{"file_path":"/etc/x","edits":[{"a":1.0,"b":2}]}`, `{"file_path":"/etc/x","edits":[{"a":"1","b":2}]}`,
+		`{"n":9007199254740993}`, `{"n":9007199254740992}`, `{"n":1} {"n":2}`, `{"n":1}`, `[1]`, `[1 ]`, `{`, ``,
+	} {
+		if was := seen[digest(other)]; was != "" {
+			t.Errorf("%s is the same as %s", other, was)
+		}
+		seen[digest(other)] = other
+	}
+}
+
 // However answers, hooks that ask again and hooks that end meet, a request has one
 // decision: that of the one answer that succeeded, and no hook gets another.
 func TestOneAnswerCounts(t *testing.T) {

@@ -90,7 +90,7 @@ func (p *peek) send(d *dashboard, key string) tea.Cmd {
 		return nil
 	}
 	s, seen, text := p.row.session, p.seen, p.reply.text()
-	if key != "" && seen.hash != "" && d.isPrompt(s) {
+	if key != "" && seen.hash != "" && d.server && s.Agent != nil {
 		return func() tea.Msg {
 			return typed{p, d.reply(s, seen, func(now *screen) error { return d.prompt(s, text, now.hashFor(s)) })}
 		}
@@ -133,25 +133,26 @@ func (d *dashboard) typeAt(s api.Session, text string, expect terminal.Expect) e
 	return err
 }
 
-// prompt gives an agent its next prompt, as send --prompt does, if it shows what is
-// expected.
+// errTaken says that a dialog took the text itself, so that no key followed it.
+var errTaken = errors.New("the dialog took the text without Enter")
+
+// prompt gives an agent its next prompt, as send --prompt does, or the answer to a dialog,
+// if it shows what is expected. After an answer the key is pressed only if the text is all
+// that is new: many a dialog takes one character, and another may follow it.
 func (d *dashboard) prompt(s api.Session, text, hash string) error {
 	server, err := client.Connect(d.ctx, d.cli.Dirs)
 	if err != nil {
 		return err
 	}
 	defer server.Close()
-	_, err = server.On(s.Runtime).Prompt(d.ctx, s.ID, api.Prompt{Text: text, Expect: hash})
-	if p, ok := errors.AsType[*api.Problem](err); ok && p.Code == api.CodeChanged {
+	_, err = server.On(s.Runtime).Prompt(d.ctx, s.ID, api.Prompt{Text: text, Expect: hash, Answer: waits(s)})
+	switch p, _ := errors.AsType[*api.Problem](err); {
+	case p != nil && p.Code == api.CodeChanged:
 		return fmt.Errorf("%w: %w", terminal.ErrChanged, err)
+	case p != nil && p.Code == api.CodeNotSubmitted && waits(s):
+		return fmt.Errorf("%w: %w", errTaken, err)
 	}
 	return err
-}
-
-// isPrompt reports whether a reply to a session is the next prompt of an agent, and
-// not the answer to a dialog, or text for another program.
-func (d *dashboard) isPrompt(s api.Session) bool {
-	return d.server && s.Agent != nil && !waits(s)
 }
 
 // lookAt returns what a session shows now.
@@ -176,8 +177,11 @@ func (p *peek) takeAgain(s *screen) {
 // take takes what became of the reply.
 func (p *peek) take(d *dashboard, err error) {
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, errTaken):
 		d.note = "sent to " + p.row.cells[colName]
+		if err != nil {
+			d.note += ", without Enter: the screen changed at the text"
+		}
 		if d.pane == p {
 			d.pane = nil
 		}

@@ -55,7 +55,9 @@ long. Otherwise nothing is typed, and the exit code is 3.
 
 The session's owner decides. It reads all output that has arrived, compares, and
 types at most 32 KiB, and draws no output in between. It cannot know output that
-is still on its way from the program, through the system or tmux.
+is still on its way from the program, through the system or tmux. A text and the
+keys after it are typed at once: a dialog that takes one character leaves the Enter
+to what comes next. Answer one with --prompt --answer, which looks again before Enter.
 
 --prompt gives a coding agent its next prompt: it pastes the text and then presses
 the submit key of the session's profile. Both are typed only if the screen is the
