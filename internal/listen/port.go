@@ -135,9 +135,11 @@ func CheckBind(o Options, now string) error {
 	if now == "" || o.wants(now) || literal(o.Address) == now {
 		return nil
 	}
+	_, asked, _ := net.SplitHostPort(o.Address) // CheckAddress has checked it
+	_, held, _ := net.SplitHostPort(now)
 	l, err := net.Listen("tcp", literal(o.Address))
-	if o.AnyPort && errors.Is(err, syscall.EADDRINUSE) {
-		return nil
+	if errors.Is(err, syscall.EADDRINUSE) && (o.AnyPort || asked == held) {
+		return nil // another port will do, or this one is free once the present server has ended
 	}
 	if err == nil {
 		err = l.Close()
