@@ -223,6 +223,15 @@ func TestStopKeys(t *testing.T) {
 	}
 }
 
+// Where hooks tell the conversation, a resume takes up that one, and not the newest.
+func TestResumeNamesTheConversation(t *testing.T) {
+	for _, p := range Profiles(nil, nil).List() {
+		if p.ToldByHooks() && !mentions(p.Resume, conversationHole) {
+			t.Errorf("%s: %q", p.Name, p.Resume)
+		}
+	}
+}
+
 // A user's profile with the name of a built-in one changes what it sets.
 func TestWhole(t *testing.T) {
 	set := Profiles(map[string]Definition{

@@ -31,8 +31,8 @@ func (m matcher) question(rows []string) string {
 	if at < 0 || m.kind != Permission {
 		return oneLine(text)
 	}
-	if after := firstText(rows[at+1:]); strings.HasPrefix(after, "$ ") {
-		return oneLine(text + " " + after)
+	if after := texts(rows[at+1:], 1); len(after) > 0 && strings.HasPrefix(after[0], "$ ") {
+		return oneLine(text + " " + after[0])
 	}
 	if about := subject(rows[max(0, at-maxDialog):at]); about != "" {
 		return oneLine(about + ": " + text)
@@ -42,33 +42,21 @@ func (m matcher) question(rows []string) string {
 
 // subject returns the first of the rows after the last border, "" if there is none.
 func subject(above []string) string {
-	top := -1
-	for i, row := range slices.Backward(above) {
-		if border().MatchString(row) {
-			top = i
-			break
-		}
-	}
+	top := lastRow(above, border())
 	if top < 0 {
 		return ""
 	}
-	var told []string
-	for _, row := range above[top+1:] {
-		if text := bare(row); text != "" && len(told) < maxSubject {
-			told = append(told, text)
-		}
-	}
-	return strings.Join(told, ": ")
+	return strings.Join(texts(above[top+1:], maxSubject), ": ")
 }
 
-// firstText returns the first of the rows that is not blank.
-func firstText(rows []string) string {
+// texts returns the first n of the rows that are not blank.
+func texts(rows []string, n int) (list []string) {
 	for _, row := range rows {
-		if text := bare(row); text != "" {
-			return text
+		if text := bare(row); text != "" && len(list) < n {
+			list = append(list, text)
 		}
 	}
-	return ""
+	return list
 }
 
 // bare returns the text of a row without the border beside it.

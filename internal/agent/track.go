@@ -137,7 +137,7 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	if t.turnIsOver() && h.State == Working && h.ofTool() && h.Turn == t.Turn && at.Before(t.Heard.Since.Add(settle)) {
 		return false // hooks of tools need not be awaited by the agent: this one is late
 	}
-	if answers && t.Over == "" && cutShort(t.Heard) && t.Heard.Rule == opencodeFailed && h.State == Idle {
+	if t.Over == "" && cutShort(t.Heard) && t.Heard.Rule == opencodeFailed && h.State == Idle {
 		return false // OpenCode tells that it is idle after an error too
 	}
 	if h.Begins && h.Turn != t.Turn {

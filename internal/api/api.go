@@ -224,7 +224,7 @@ type Merge struct {
 	Into     string `json:"into,omitempty" doc:"A local branch; its base if this is empty"`
 	Strategy string `json:"strategy,omitempty" enum:"merge,rebase,squash" doc:"merge: its commits stay as they are (the default); rebase: copies of them follow the other branch; squash: one commit has all that they change"`
 	Message  string `json:"message,omitempty" maxLength:"65536" doc:"Of the commit that is made"`
-	Filters  bool   `json:"filters,omitempty" doc:"Where the other branch is checked out, allow filters that the repository's own configuration names"`
+	Filters  bool   `json:"filters,omitempty" doc:"In both checkouts, allow filters that the repository's own configuration names"`
 	DryRun   bool   `json:"dry_run,omitempty" doc:"Only report what would be done"`
 }
 

@@ -194,7 +194,7 @@ func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, rem
 	for _, tag := range remote {
 		came[tag[1:]] = true
 	}
-	return l.otherObjects(ctx, p, "refs/", came, strings.ReplaceAll(name, "%%", "%"))
+	return l.otherObjects(ctx, p, "refs/", came, filepath.Base(p.GitDir)+": ")
 }
 
 // lentWorktrees adds the worktrees of the repository of a submodule that lie outside of
