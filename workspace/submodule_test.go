@@ -7,8 +7,10 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"middleman/workspace"
 )
@@ -171,6 +173,10 @@ func TestSubmoduleWithoutWork(t *testing.T) {
 			runGit(t, sub, "tag", "pushed")
 			runGit(t, sub, "checkout", "-q", "main")
 		}},
+		{"cloned as a second begins", func(t *testing.T, _ workspace.Workspace, sub, _ string) {
+			packed, second := clonedAs(t, sub)
+			writtenAt(t, packed, second.Add(time.Second+9*time.Millisecond))
+		}},
 		{"a worktree of it that is gone", func(t *testing.T, _ workspace.Workspace, sub, _ string) {
 			elsewhere := filepath.Join(t.TempDir(), "elsewhere")
 			runGit(t, sub, "worktree", "add", "-q", "--detach", elsewhere)
@@ -188,6 +194,40 @@ func TestSubmoduleWithoutWork(t *testing.T) {
 				t.Errorf("delete: %+v, %v", loss, err)
 			}
 		})
+	}
+}
+
+// clonedAs returns the packed-refs of a submodule, and the second of its clone as its
+// reflog has it.
+func clonedAs(t *testing.T, sub string) (packed string, second time.Time) {
+	t.Helper()
+	log := strings.Split(runGit(t, sub, "reflog", "show", "--date=unix", "--format=%gd"), "\n")
+	number := strings.Trim(strings.TrimPrefix(log[len(log)-1], "HEAD@"), "{}")
+	at, err := strconv.ParseInt(number, 10, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(runGit(t, sub, "rev-parse", "--absolute-git-dir"), "packed-refs"), time.Unix(at, 0)
+}
+
+// writtenAt dates packed-refs, and the HEAD of the remote, which a clone writes after it.
+func writtenAt(t *testing.T, packed string, at time.Time) {
+	t.Helper()
+	for _, path := range []string{packed, filepath.Join(filepath.Dir(packed), "refs", "remotes", "origin", "HEAD")} {
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// Tags in a packed-refs that was written after the clone may be the user's.
+func TestSubmodulePackedLater(t *testing.T) {
+	t.Parallel()
+	m, w, sub, _ := withModule(t)
+	packed, second := clonedAs(t, sub)
+	writtenAt(t, packed, second.Add(time.Second+11*time.Millisecond))
+	if loss, err := m.Inspect(context.Background(), w); err != nil || len(loss.Abandoned) != 1 {
+		t.Errorf("%+v, %v", loss, err)
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
@@ -217,6 +218,11 @@ func (l *collector) lentWorktrees(gitDir string) error {
 	return nil
 }
 
+// clockTick is how much later than time(2) says a file can have been written: the one
+// counts ticks of the kernel, of at most 10 ms, and the other can be exact since Linux
+// 6.13 (multigrain timestamps).
+const clockTick = 10 * time.Millisecond
+
 // clonedTags returns the objects of the tags that came with the clone of the repository
 // of a submodule, each with a ^ for rev-list: the remote has them, though its branches
 // may not reach them. A clone writes them into packed-refs, and after that the remote's
@@ -229,7 +235,7 @@ func clonedTags(p git.Dirs) []string {
 		return nil
 	}
 	after, err := os.Stat(filepath.Join(p.CommonDir, "refs", "remotes", "origin", "HEAD"))
-	if err != nil || written.ModTime().After(after.ModTime()) || written.ModTime().Unix() > clonedAt(p) {
+	if err != nil || written.ModTime().After(after.ModTime()) || written.ModTime().Add(-clockTick).Unix() > clonedAt(p) {
 		return nil
 	}
 	content, err := plainfile.ReadFollowed(packed, maxLog)
