@@ -188,9 +188,69 @@ func TestFaultStarterKilledBesideItsOwner(t *testing.T) {
 	}
 }
 
+// While a session starts nobody takes it for a lost one, also if the server was killed
+// meanwhile. Another start of it waits, and finds the first one's owner.
+func TestFaultLookWhileStarting(t *testing.T) {
+	l := newLab(t)
+	for _, name := range []string{"starter/lock-taken", "starter/owner-spawned", "start/specification-read"} {
+		l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+			s := catSpec()
+			session := b.Session(s.ID)
+			starts := func(when string) {
+				t.Helper()
+				status, err := session.Status(context.Background())
+				if err != nil || status.State != terminal.StateStarting {
+					t.Errorf("%s: %+v, %v, want starting", when, status, err)
+				}
+				if err := session.Remove(context.Background()); !errors.Is(err, terminal.ErrRunning) {
+					t.Errorf("remove %s: %v", when, err)
+				}
+			}
+			at(t, p, name, fault.Hold)
+			cmd := child{Data: l.data, Do: "start", Spec: s}.run(t)
+			held(t, p, name)
+			if name != "starter/owner-spawned" { // there the owner goes on
+				starts("while it starts")
+			}
+			if name == "start/specification-read" {
+				if err := cmd.Process.Kill(); err != nil {
+					t.Fatal(err)
+				}
+				killed(t, cmd)
+				starts("after its starter was killed")
+				second := fault.NewPlan(t.TempDir())
+				t.Setenv(second.Variable())
+				at(t, second, name, fault.Note)
+				started := make(chan error, 1)
+				go func() {
+					_, err := b.Start(context.Background(), s)
+					started <- err
+				}()
+				defer func() {
+					if err := testenv.Receive(t, time.Minute, "the second start", started); err != nil {
+						t.Errorf("the second start: %v", err)
+					}
+					if n, err := second.Reached(name); err != nil || n != 0 {
+						t.Errorf("the second start made an owner, %v", err)
+					}
+					ends(t, session)
+				}()
+			} else {
+				defer func() {
+					cmd.Wait()
+					ends(t, session)
+				}()
+			}
+			release(t, p, name)
+			answers(t, session)
+		})
+	}
+}
+
 // Two owners of one session can meet where a server was killed between
-// spawning the first and its taking the lock. One of them runs it, and the
-// second start is told so, whichever it is.
+// spawning the first and its taking the lock, and the first could not inherit
+// start.lock (on Windows). One of them runs it, and the second start is told so,
+// whichever it is.
 func TestFaultTwoOwnersMeet(t *testing.T) {
 	const name = "start/specification-read"
 	l := newLab(t)
@@ -205,6 +265,7 @@ func TestFaultTwoOwnersMeet(t *testing.T) {
 				t.Fatal(err)
 			}
 			killed(t, cmd)
+			forgetStartLock(t, l, s.ID)
 
 			second := fault.NewPlan(t.TempDir())
 			t.Setenv(second.Variable())
@@ -237,8 +298,17 @@ func TestFaultTwoOwnersMeet(t *testing.T) {
 	}
 }
 
-// An owner whose starter was killed, and that gets a processor only after the
-// session was started anew and has ended, runs nothing.
+// forgetStartLock makes the next starter take a start.lock of its own, as if the owner of
+// the last one had not inherited that one's.
+func forgetStartLock(t *testing.T, l *lab, id string) {
+	t.Helper()
+	if err := os.Remove(l.file(id, "start.lock")); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// An owner whose starter was killed, that could not inherit start.lock, and that gets a
+// processor only after the session was started anew and has ended, runs nothing.
 func TestFaultOwnerComesTooLate(t *testing.T) {
 	const name = "start/specification-read"
 	l := newLab(t)
@@ -252,6 +322,7 @@ func TestFaultOwnerComesTooLate(t *testing.T) {
 			t.Fatal(err)
 		}
 		killed(t, cmd)
+		forgetStartLock(t, l, s.ID)
 		start(t, b, s, nil)
 		answers(t, session)
 		if err := session.Stop(context.Background(), 50*time.Millisecond); err != nil {

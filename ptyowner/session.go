@@ -41,7 +41,27 @@ type look struct {
 // look reads the state directory. A file that exists but cannot be read or
 // trusted is terminal.ErrUnreachable while an owner may live, so that no caller
 // cleans the state.
-func (s *session) look() (l look, err error) {
+func (s *session) look() (look, error) {
+	for free := false; ; free = true {
+		l, err := s.lookOnce()
+		if err != nil || l.life != state.Dead || l.exit != nil || free {
+			return l, err
+		}
+		// Nothing says how it ended: it may just be starting. If not, it may have
+		// started since the look, so only another look proves that no owner lives.
+		starting, err := s.dir.IsStarting()
+		switch {
+		case err != nil:
+			return l, unreachable(s.dir.ID, "try lock", err)
+		case starting:
+			l.life = state.Starting
+			return l, nil
+		}
+	}
+}
+
+// lookOnce is look, but it takes a session that starts for one whose owner is gone.
+func (s *session) lookOnce() (l look, err error) {
 	if err := s.checkThere(); err != nil {
 		return l, err
 	}
@@ -70,14 +90,19 @@ const findTime = 2 * time.Second
 
 // connect connects to the owner. If the session has ended it returns a nil
 // client and no error, and l holds the exit. The owner may start or end between
-// look and dial, so connect looks again if an owner lives but does not listen.
+// look and dial, so connect looks again if an owner lives but does not listen, or
+// is about to begin. The status of a session that starts needs no owner.
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
 	for deadline := time.Now().Add(findTime); ; {
 		l, err := s.look()
-		if err != nil || l.life == state.Dead {
+		if err != nil || l.life == state.Dead || l.life == state.Starting && hello.Client == string(wire.VerbStatus) {
 			return nil, l, err
 		}
-		err = unreachable(s.dir.ID, "find owner", fmt.Errorf("%s: %w", s.dir.File(state.RecordFile), fs.ErrNotExist))
+		step := "find owner"
+		if l.life == state.Starting {
+			step = "find owner of a session that is being started"
+		}
+		err = unreachable(s.dir.ID, step, fmt.Errorf("%s: %w", s.dir.File(state.RecordFile), fs.ErrNotExist))
 		if l.hasRec {
 			var c *client
 			if c, err = dial(ctx, s.dir.ID, l.record, hello); err == nil {

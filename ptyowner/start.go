@@ -30,7 +30,9 @@ import (
 //  4. It runs this executable as `middleman pty-owner` in a process session of
 //     its own, with a minimal environment, and writes the specification to its
 //     stdin. If this process runs in a systemd service, the owner is moved to a
-//     systemd scope of its own before it begins.
+//     systemd scope of its own before it begins. On Unix it inherits start.lock,
+//     and closes it once it holds owner.lock: while both are free, no owner lives and
+//     none is about to begin, even if this process was killed meanwhile.
 //  5. The owner reports over a pipe that it is ready, or which step failed.
 //  6. Start releases start.lock. A goroutine waits for the owner process, so
 //     that it leaves no zombie while this process lives.
@@ -103,7 +105,7 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 		faulty := !started && errors.As(err, &r) && r.report.Host
 		return started, &terminal.StartError{Session: req.Spec.ID, Step: step, Err: err, Host: faulty}
 	}
-	lock, err := private.AwaitLock(ctx, d.File(state.StartLockFile))
+	lock, err := private.AwaitLockFile(ctx, d.File(state.StartLockFile))
 	if err != nil {
 		started = errors.Is(err, private.ErrHeld) // by the starter that holds the lock
 		return fail("take "+state.StartLockFile, err)
@@ -137,7 +139,7 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 	if req.Spec.Env, err = b.prepareEnvironment(d, req.Spec); err != nil {
 		return fail("record the environment", err)
 	}
-	step, err := b.tryOwner(ctx, d, req)
+	step, err := b.tryOwner(ctx, d, req, lock)
 	if err == nil {
 		return true, nil
 	}
@@ -150,7 +152,7 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 
 // tryOwner runs an owner until it reports that the program runs. On error, step
 // is the step that failed.
-func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequest) (step string, err error) {
+func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequest, lock heldLock) (step string, err error) {
 	run, err := b.openExecutable()
 	if err != nil {
 		return "find own executable", err
@@ -158,7 +160,7 @@ func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequ
 	defer run.close()
 	core := private.CoreLimit()
 	req.Core = &core
-	report, err := b.runOwner(ctx, run, d, req)
+	report, err := b.runOwner(ctx, run, d, req, lock)
 	if err == nil && report.Error != "" {
 		return report.Step, reportError{report}
 	}
@@ -236,7 +238,7 @@ func (b *Backend) openExecutable() (executable, error) {
 
 // runOwner starts the owner and waits for its report. If ctx ends first,
 // runOwner kills the owner; the caller ends what that has started.
-func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest) (report state.StartReport, err error) {
+func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest, lock heldLock) (report state.StartReport, err error) {
 	spec, err := json.Marshal(req)
 	if err != nil {
 		return report, err
@@ -252,7 +254,7 @@ func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req
 		return report, err
 	}
 	defer log.Close()
-	cmd, err := spawnOwner(ctx, run, d, spec, log, theirs)
+	cmd, err := spawnOwner(ctx, run, d, spec, log, theirs, lock)
 	theirs.Close()
 	if err != nil {
 		return report, err

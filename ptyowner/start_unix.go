@@ -17,10 +17,13 @@ import (
 
 func usable() error { return nil }
 
+// heldLock is start.lock: a file that the owner inherits.
+type heldLock = *os.File
+
 // spawnOwner starts the owner, in a systemd scope of its own if this process runs
 // in a service.
-func spawnOwner(ctx context.Context, run executable, d state.Dir, spec []byte, log, report *os.File) (*exec.Cmd, error) {
-	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd { return ownerCommand(run, d, spec, log, report) })
+func spawnOwner(ctx context.Context, run executable, d state.Dir, spec []byte, log, report *os.File, startLock heldLock) (*exec.Cmd, error) {
+	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd { return ownerCommand(run, d, spec, log, report, startLock) })
 	if outside != nil {
 		state.Note(log, "the session ends with the server's unit: %v", outside)
 	}
@@ -31,8 +34,8 @@ func spawnOwner(ctx context.Context, run executable, d state.Dir, spec []byte, l
 func stopReading(ready *os.File, _ *exec.Cmd) { ready.SetReadDeadline(time.Now()) }
 
 // ownerCommand returns the command that runs the owner. The owner reads spec
-// from stdin, logs to log and reports on report.
-func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File) *exec.Cmd {
+// from stdin, logs to log, reports on report, and closes startLock when it holds its own.
+func ownerCommand(run executable, d state.Dir, spec []byte, log, report, startLock *os.File) *exec.Cmd {
 	// Never exec.CommandContext: an owner outlives every context.
 	cmd := exec.Command(run.path, "pty-owner", d.Path) // the path is there to be seen in ps(1)
 	cmd.Args[0] = "middleman"
@@ -41,7 +44,7 @@ func ownerCommand(run executable, d state.Dir, spec []byte, log, report *os.File
 	cmd.Env = append(fault.Env(), "PATH=/usr/local/bin:/usr/bin:/bin", "GOMAXPROCS=2")
 	cmd.Stdin = bytes.NewReader(spec)
 	cmd.Stderr = log
-	cmd.ExtraFiles = []*os.File{report} // state.ReportFD
+	cmd.ExtraFiles = []*os.File{report, startLock} // state.ReportFD, state.StartLockFD
 	if run.file != nil {
 		cmd.ExtraFiles = append(cmd.ExtraFiles, run.file) // state.ExecutableFD
 	}

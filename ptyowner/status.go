@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
 	"middleman/terminal/journal"
@@ -52,6 +53,10 @@ func (s *session) baseStatus(l look) terminal.Status {
 func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	status := s.baseStatus(l)
 	status.Source, status.State = terminal.SourceDisk, terminal.StateLost
+	if l.life == state.Starting {
+		status.State = terminal.StateStarting
+		return status, nil
+	}
 	r := journal.Open(s.dir.Journal())
 	defer r.Close()
 	var err error

@@ -245,7 +245,8 @@ type Backend interface {
 type Session interface {
 	// Status never fails because the program ended: exit and last size come
 	// from disk then. A session proved dead without an exit record is
-	// returned with StateLost and a nil error.
+	// returned with StateLost and a nil error, one that somebody starts just now
+	// with StateStarting.
 	Status(ctx context.Context) (Status, error)
 	// Attach joins as writer or watcher. On an ended session it yields what
 	// is kept, then the exit. A second writer gets a *BusyError unless it

@@ -54,6 +54,14 @@ func (k *monitors) claim(id string) bool {
 	return true
 }
 
+// has reports whether the session has a monitor.
+func (k *monitors) has(id string) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, taken := k.attached[id]
+	return taken
+}
+
 func (k *monitors) release(id string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,6 +169,9 @@ func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachmen
 	if err != nil || status.State.Ended() {
 		err = s.settle(ctx, row, status, err)
 		return nil, err == nil, err
+	}
+	if status.State == terminal.StateStarting {
+		return nil, false, nil // its owner is about to begin: the next call sees what came of it
 	}
 	if row.State == terminal.StateStarting {
 		s.setState(ctx, row, terminal.StateRunning, "")

@@ -37,9 +37,12 @@ func (s *App) sessionView(ctx context.Context, row store.Session, workspaceName 
 // askedView is sessionView without what depends on the rest of it.
 func (s *App) askedView(ctx context.Context, row store.Session, workspaceName string) api.Session {
 	v := s.recordedView(ctx, row, workspaceName)
-	if row.State.Ended() {
+	switch {
+	case row.State.Ended():
 		s.addLeft(ctx, &v, row)
 		return v
+	case row.State == terminal.StateStarting && !s.monitors.has(row.ID):
+		return v // launch is at it: there may be no owner to ask yet
 	}
 	ctx, cancel := context.WithTimeout(ctx, statusTimeout)
 	defer cancel()

@@ -46,6 +46,13 @@ func TestFaultServer(t *testing.T) {
 // it has ended.
 func killable(t *testing.T, dirs config.Dirs, plan *fault.Plan) (dead func()) {
 	t.Helper()
+	_, dead = killableProcess(t, dirs, plan)
+	return dead
+}
+
+// killableProcess is killable, and returns the process too.
+func killableProcess(t *testing.T, dirs config.Dirs, plan *fault.Plan) (process *os.Process, dead func()) {
+	t.Helper()
 	text, err := json.Marshal(dirs)
 	if err != nil {
 		t.Fatal(err)
@@ -68,7 +75,7 @@ func killable(t *testing.T, dirs config.Dirs, plan *fault.Plan) (dead func()) {
 	for serving := false; !serving && lines.Scan(); {
 		serving = lines.Text() == "serving"
 	}
-	return func() {
+	return cmd.Process, func() {
 		in.Close()
 		_ = cmd.Wait() // it was killed, or is now told to end
 		// What it was just about to execute may have the lock for a moment.

@@ -129,9 +129,10 @@ func newOwner(spec terminal.Spec, dir, socket, build string) *owner {
 }
 
 // begin starts the owner of a new session, tells on report how that went, and
-// goes on until the session is over. It returns the process's exit code.
-func begin(report *os.File, hosts []host.Host) int {
-	o, step, err := startOwner(os.Stdin, hosts)
+// goes on until the session is over. It closes startLock, which can be nil, once the owner
+// holds its own lock. It returns the process's exit code.
+func begin(report, startLock *os.File, hosts []host.Host) int {
+	o, step, err := startOwner(os.Stdin, startLock, hosts)
 	if err != nil {
 		failed := state.StartReport{Step: step, Error: err.Error()}
 		errors.As(err, &failed.Errno)
@@ -148,7 +149,7 @@ func begin(report *os.File, hosts []host.Host) int {
 
 // startOwner does steps 1 to 4. On error nothing runs, and nothing is left
 // except the state directory, which is the starter's to remove.
-func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err error) {
+func startOwner(in io.Reader, startLock *os.File, hosts []host.Host) (o *owner, step string, err error) {
 	var req state.StartRequest
 	if err := json.NewDecoder(io.LimitReader(in, maxStartRequest)).Decode(&req); err != nil {
 		return nil, "read specification", err
@@ -167,6 +168,7 @@ func startOwner(in io.Reader, hosts []host.Host) (o *owner, step string, err err
 	if o.lock, err = takeOwnerLock(o.dir); err != nil {
 		return nil, "take " + state.OwnerLockFile, err
 	}
+	startLock.Close()
 	fault.Here("start/lock-taken")
 	if err := checkNeverRan(o.dir); err != nil {
 		return nil, "look for an earlier run", err

@@ -41,13 +41,24 @@ func Main(args []string, build string, hosts ...host.Host) int {
 		return adoptMain(build, hosts)
 	}
 	unix.CloseOnExec(state.ReportFD)
+	startLock := inheritStartLock()
 	closeInherited(state.ExecutableFD)
 	report := os.NewFile(state.ReportFD, "ready")
 	if _, err := report.Stat(); err != nil {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	return begin(report, hosts)
+	return begin(report, startLock, hosts)
+}
+
+// inheritStartLock returns the starter's start.lock, or nil if it passed none.
+func inheritStartLock() *os.File {
+	flags, err := unix.FcntlInt(state.StartLockFD, unix.F_GETFD, 0)
+	if err != nil || flags&unix.FD_CLOEXEC != 0 { // what Go opened here closes on exec
+		return nil
+	}
+	unix.CloseOnExec(state.StartLockFD)
+	return os.NewFile(state.StartLockFD, state.StartLockFile)
 }
 
 // takeOverMain goes on as the owner that another image was in this process.

@@ -33,7 +33,7 @@ func Main(args []string, _ string, hosts ...host.Host) int {
 		fmt.Fprintln(os.Stderr, "pty-owner is started by middleman, not by hand")
 		return 2
 	}
-	return begin(report, hosts)
+	return begin(report, nil, hosts)
 }
 
 // features names the verbs of this build, except status, which every owner

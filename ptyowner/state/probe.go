@@ -19,8 +19,9 @@ type Life int
 
 // The values of Life.
 const (
-	Alive Life = iota + 1 // a lock is held: an owner runs, or its host starts another
-	Dead                  // the locks are free: no owner runs, the state may be cleaned
+	Alive    Life = iota + 1 // a lock is held: an owner runs, or its host starts another
+	Dead                     // the locks are free: no owner runs, the state may be cleaned
+	Starting                 // start.lock is held: an owner may come at any moment
 )
 
 // lookAgain is how often to try a lock whose holder is about to end.
@@ -39,6 +40,10 @@ func (d Dir) Probe() (Life, error) {
 	release()
 	return life, err
 }
+
+// IsStarting reports whether somebody holds start.lock: a starter, or an owner that has
+// not come as far as owner.lock. An error proves nothing.
+func (d Dir) IsStarting() (bool, error) { return private.IsHeld(d.File(StartLockFile)) }
 
 // Hold is Probe, but keeps owner.lock if that is free: then no owner can start
 // until release is called. If the file is missing and no owner has run, Hold

@@ -7,12 +7,14 @@ import (
 	"middleman/terminal"
 )
 
-// ReportFD is the descriptor on which an owner writes its StartReport.
-// ExecutableFD is the descriptor of its executable, if the starter executed it
-// by descriptor and not by path.
+// ReportFD is the descriptor on which an owner writes its StartReport. StartLockFD is
+// that of start.lock, which the owner closes once it holds owner.lock: so one of the two
+// is held all the time, even if the starter is killed. ExecutableFD is the descriptor of
+// its executable, if the starter executed it by descriptor and not by path.
 const (
 	ReportFD     = 3
-	ExecutableFD = 4
+	StartLockFD  = 4
+	ExecutableFD = 5
 )
 
 // StartRequest is what a starter sends to its owner, as JSON on standard input.

@@ -20,7 +20,7 @@ import (
 // Names of the files in a session's state directory.
 const (
 	OwnerLockFile = "owner.lock" // flock held by the owner for its whole life
-	StartLockFile = "start.lock" // flock around starting
+	StartLockFile = "start.lock" // flock around starting, until the owner holds its own
 	RecordFile    = "owner.json" // Record
 	ExitFile      = "exit.json"  // terminal.Exit
 	ScreenFile    = "screen.ans" // the last screen
