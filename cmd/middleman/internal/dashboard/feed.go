@@ -20,6 +20,8 @@ const (
 	// refresh is how often ages and the work in workspaces are read again, while
 	// the dashboard is shown.
 	refresh = 10 * time.Second
+	// lookForServer is how often a server is looked for while none answers.
+	lookForServer = 500 * time.Millisecond
 	// gather is how long events are gathered before they are shown together.
 	gather = 60 * time.Millisecond
 )
@@ -53,13 +55,29 @@ func (d *dashboard) feed(ctx context.Context, shown int) {
 			return
 		}
 		d.readDisk(ctx, shown, err)
-		pause := time.NewTimer(refresh)
+		d.awaitServer(ctx)
+	}
+}
+
+// awaitServer returns when a server answers, when the list on the disk is to be read
+// again, or when ctx has ended.
+func (d *dashboard) awaitServer(ctx context.Context) {
+	ctx, stop := context.WithTimeout(ctx, refresh)
+	defer stop()
+	look := time.NewTicker(lookForServer)
+	defer look.Stop()
+	for {
 		select {
-		case <-pause.C:
+		case <-look.C:
+			if server, err := client.Connect(ctx, d.cli.Dirs); err == nil {
+				server.Close()
+				return
+			}
 		case <-d.again:
+			return
 		case <-ctx.Done():
+			return
 		}
-		pause.Stop()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"github.com/rivo/uniseg"
 
 	"middleman/cmd/middleman/internal/viewer"
+	"middleman/internal/attention"
 )
 
 // least is how many columns each cell keeps before one is left out, and most how
@@ -21,32 +22,44 @@ const (
 	mark = 2
 )
 
-// natural returns how wide the cells of the rows are, within bounds.
-func natural(rows []row) (widths [columns]int) {
+// widths is how wide the cells of a list would like to be, and at least.
+type widths struct{ natural, least [columns]int }
+
+// widthsOf returns those of rows, within bounds. What a session needs of the user is not
+// cut before other cells are left out.
+func widthsOf(rows []row) widths {
+	w := widths{least: least}
 	for _, r := range rows {
 		for i, cell := range r.cells {
-			widths[i] = max(widths[i], min(uniseg.StringWidth(cell), most[i]))
+			w.natural[i] = max(w.natural[i], min(uniseg.StringWidth(cell), most[i]))
+		}
+		if r.group == attention.NeedsYou {
+			w.least[colState] = max(w.least[colState], min(uniseg.StringWidth(r.cells[colState]), most[colState]))
 		}
 	}
-	widths[colAge] = most[colAge]
-	return widths
+	w.natural[colAge] = most[colAge]
+	return w
 }
 
-// fit makes widths fit cols columns: the widest cells give way, and where all are
+// fit makes the cells fit cols columns: the widest ones give way, and where all are
 // at their least the last one is left out, whose width is 0 then.
-func fit(widths [columns]int, cols int) [columns]int {
+func (w widths) fit(cols int) [columns]int {
 	for last := columns - 1; last > colAge; last-- {
-		if narrowed, ok := narrow(widths, cols); ok {
+		if narrowed, ok := narrow(w.natural, w.least, cols); ok {
 			return narrowed
 		}
-		widths[last] = 0
+		w.natural[last] = 0
 	}
-	narrowed, _ := narrow(widths, cols)
+	narrowed, ok := narrow(w.natural, w.least, cols)
+	if !ok {
+		narrowed, _ = narrow(w.natural, least, cols)
+	}
 	return narrowed
 }
 
-// narrow makes the widest cells narrower until all fit, and reports whether they do.
-func narrow(widths [columns]int, cols int) ([columns]int, bool) {
+// narrow makes the widest cells narrower, down to least, until all fit, and reports
+// whether they do.
+func narrow(widths, least [columns]int, cols int) ([columns]int, bool) {
 	over := mark - gap - cols
 	for _, width := range widths {
 		if width > 0 {

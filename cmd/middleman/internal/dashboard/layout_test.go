@@ -11,6 +11,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/terminal"
 )
 
@@ -62,7 +63,7 @@ func TestRowsInOrder(t *testing.T) {
 func TestDrawsFit(t *testing.T) {
 	d := newDashboard(t.Context(), &cli.CLI{}, nil, "/")
 	d.all = rowsOf(someList(), someRequests())
-	d.listed, d.widths = true, natural(d.all)
+	d.listed, d.widths = true, widthsOf(d.all)
 	d.sift()
 	panes := []pane{nil, newPage("a title", "a\ttab\n\x1b[31mred "+strings.Repeat("日本", 60)+"\x1b[m\nend"),
 		newText("a text", strings.Repeat("words and 日本 and", 40)+"\n\n  end"), &peek{row: d.all[0]}, &search{}, &menu{title: "menu", items: []item{{line: strings.Repeat("x", 200)}}},
@@ -114,13 +115,13 @@ func unstyled(line string) string {
 
 // The columns that tell what needs the user stay the longest.
 func TestFitLeavesOutTheLast(t *testing.T) {
-	whole := [columns]int{20, 30, 4, 20, 20, 20, 20}
+	whole := widths{[columns]int{20, 30, 4, 20, 20, 20, 20}, least}
 	for _, tt := range []struct {
 		cols int
 		left int // columns
 	}{{200, 7}, {78, 7}, {77, 6}, {69, 5}, {57, 4}, {50, 4}, {49, 3}, {10, 3}} {
 		left := 0
-		for _, width := range fit(whole, tt.cols) {
+		for _, width := range whole.fit(tt.cols) {
 			if width > 0 {
 				left++
 			}
@@ -128,6 +129,23 @@ func TestFitLeavesOutTheLast(t *testing.T) {
 		if left != tt.left {
 			t.Errorf("%d columns keep %d cells, want %d", tt.cols, left, tt.left)
 		}
+	}
+}
+
+// What a session needs is told whole at 80 columns, whatever else is in the list.
+func TestFitKeepsTheNeed(t *testing.T) {
+	rows := []row{
+		{group: attention.NeedsYou, cells: [columns]string{"login/claude", "waiting (permission): Bash: make test", "5s", "2 changed, +10 -4", "claude", "middleman/login", "api"}},
+		{group: attention.Working, cells: [columns]string{strings.Repeat("n", 40), strings.Repeat("s", 60), "5s", strings.Repeat("w", 40), strings.Repeat("r", 30), "b", "r"}},
+	}
+	for _, cols := range []int{80, 120} {
+		line := rows[0].line(widthsOf(rows).fit(cols), cols, false)
+		if !strings.Contains(line, rows[0].cells[colState]) {
+			t.Errorf("%d columns cut it: %q", cols, line)
+		}
+	}
+	if got := widthsOf(rows).fit(40); got[colState] != least[colState] {
+		t.Errorf("40 columns: the state has %d", got[colState])
 	}
 }
 

@@ -39,7 +39,7 @@ type dashboard struct {
 	all        []row           // of list and asked
 	table      []row           // those that the filter lets pass
 	ages       map[string]aged // by the ids of the rows
-	widths     [columns]int
+	widths     widths
 	at         string // id of the selected row
 	place      int    // where it was last
 	top        int    // the first line of the list that is shown
@@ -220,7 +220,7 @@ func (d *dashboard) takeScreen(s screen) {
 func (d *dashboard) arrange(anew bool) {
 	d.all = rowsOf(d.list, d.asked)
 	d.ages = tellAges(d.all, d.ages, anew)
-	d.widths = natural(d.all)
+	d.widths = widthsOf(d.all)
 	if at := slices.IndexFunc(d.all, func(r row) bool { return d.wanted != "" && r.workspace.Label == d.wanted }); at >= 0 {
 		d.at, d.wanted = d.all[at].id, ""
 	}

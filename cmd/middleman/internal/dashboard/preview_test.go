@@ -31,7 +31,7 @@ func TestPreviewOfInvisible(t *testing.T) {
 			d := newDashboard(t.Context(), &cli.CLI{}, nil, "/")
 			d.cols, d.rows = 60, 20
 			d.all = rowsOf(someList(), nil)
-			d.listed, d.widths = true, natural(d.all)
+			d.listed, d.widths = true, widthsOf(d.all)
 			d.sift()
 			for i, r := range d.table {
 				if r.hasSession() {

@@ -115,7 +115,7 @@ func (d *dashboard) drawList(n int) []string {
 		all = append(all, i)
 	}
 	d.top = max(0, min(d.top, selected-1, len(all)-n), selected-n+1)
-	widths := fit(d.widths, d.cols)
+	widths := d.widths.fit(d.cols)
 	var lines []string
 	for _, i := range all[d.top:min(len(all), d.top+n)] {
 		if i < 0 {

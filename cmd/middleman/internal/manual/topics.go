@@ -88,8 +88,9 @@ What an agent asks to be allowed is shown instead of its screen. ` + "`a`" + ` o
 be allowed once all of it was shown. The first answer counts, wherever it is given.
 
 The list follows the events of the server. Without a server it is read from the disk
-every 10 seconds; replies, attaching, stopping and searching work then too, and the
-keys that need a server start one. While you are attached the dashboard asks nobody.
+every 10 seconds until one runs; replies, attaching, stopping and searching work then
+too, and the keys that need a server start one. While you are attached the dashboard
+asks nobody.
 
 These are its keys and groups:`
 
