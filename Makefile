@@ -62,10 +62,10 @@ race: build ## all tests under the race detector; SHORT=-short for the packages 
 	$(ON_TMUX) CGO_ENABLED=1 scripts/race.sh go test $(VETTED) -race -timeout 20m -short -run $(if $(SHORT),'TestModel|TestExitBytes',$(AT_ONCE_TESTS)) ./ptyowner
 	$(if $(SHORT),,CGO_ENABLED=1 scripts/race.sh go test $(AT_ONCE) $(VETTED) -race -tags faults -run Fault -timeout 10m $(FAULTS))
 
-long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input, 1,000 prompts while a dialog appears, 50 MB through a hub whose links break, a server killed under a browser ten times
+long: ## the long forms of tests: 1,000 sessions of 20 KB, 500 MB with viewers that come and go, 300 dirty worktrees deleted and restored, a repository of 60,000 files, five minutes of hostile input, 1,000 prompts while a dialog appears, 500 programs that print and end at once, 50 MB through a hub whose links break, a server killed under a browser ten times
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestLossless|TestKindsOfRepository|TestContract/killed_viewers' ./ptyowner ./workspace
 	$(ON_TMUX) MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestExitBytes|TestModel|TestContract/killed_viewers' ./ptyowner
-	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestAnyInput|TestHostScripts/.*/prompt|TestRuntimeTerminalSurvivesCuts' ./cmd/middleman
+	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestAnyInput|TestHostScripts/.*/(prompt|burst)|TestRuntimeTerminalSurvivesCuts' ./cmd/middleman
 	MIDDLEMAN_LONG=1 go test -v -count=1 -timeout 30m -run 'TestInBrowser/e2e' ./internal/web
 
 check: ## gofmt, vet, staticcheck, import directions, cross-builds

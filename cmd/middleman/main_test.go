@@ -144,7 +144,7 @@ func setup(env *testscript.Env) error {
 		"GIT_CONFIG_NOSYSTEM": "1",
 		"GIT_AUTHOR_NAME":     "n", "GIT_AUTHOR_EMAIL": "n@example.org",
 		"GIT_COMMITTER_NAME": "n", "GIT_COMMITTER_EMAIL": "n@example.org",
-		"STREAM": "50000000", "GATE": "20000000", "BURSTS": "200",
+		"STREAM": "50000000", "GATE": "20000000", "BURSTS": "50",
 	} {
 		env.Setenv(name, value)
 	}
@@ -157,6 +157,8 @@ func setup(env *testscript.Env) error {
 		env.Setenv("STREAM", "4000000")
 		env.Setenv("GATE", "1500000")
 		env.Setenv("BURSTS", "10")
+	case os.Getenv("MIDDLEMAN_LONG") == "1":
+		env.Setenv("BURSTS", "500")
 	}
 	env.Values[terminals{}] = map[string]*ptyTerminal{}
 	return makeRepository(env)
