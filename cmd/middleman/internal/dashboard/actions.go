@@ -61,7 +61,7 @@ func (d *dashboard) actOnSession(key string, r row, sure string) tea.Cmd {
 	case key == "enter" && !r.live():
 		return d.run("reading what "+name+" has printed", d.report("Output of "+name), "logs", r.id, "--tail", "1000")
 	case key == "enter" && r.session.Writer != nil && sure != r.id:
-		d.sure, d.note = r.id, name+" is attached in another terminal: Enter again takes it over"
+		d.sure, d.note = r.id, viewer.TakesOver(name)
 	case key == "enter" && r.session.Writer != nil:
 		return d.give("attach", "--takeover", r.id)
 	case key == "enter":

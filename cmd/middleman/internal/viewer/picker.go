@@ -161,7 +161,7 @@ func (p *picker) enter(sure string) verdict {
 	case c.Here:
 		return stay
 	case c.Busy && sure != c.ID:
-		p.sure, p.note = c.ID, c.Label+" is attached in another terminal: Enter again takes it over"
+		p.sure, p.note = c.ID, TakesOver(c.Label)
 		return undone
 	}
 	return goThere
@@ -320,4 +320,10 @@ func Fit(s string, cols int) string {
 // Pad appends blanks up to that many columns.
 func Pad(s string, cols int) string {
 	return s + strings.Repeat(" ", max(0, cols-uniseg.StringWidth(s)))
+}
+
+// TakesOver asks for the second Enter that takes a session over which another terminal is
+// attached to. What Enter does comes first: a narrow terminal cuts the rest.
+func TakesOver(label string) string {
+	return "Enter again takes it over: " + label + " is attached in another terminal"
 }
