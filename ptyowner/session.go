@@ -93,9 +93,10 @@ const findTime = 2 * time.Second
 // look and dial, so connect looks again if an owner lives but does not listen, or
 // is about to begin. The status of a session that starts needs no owner.
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
+	isStatus := hello.Mode == wire.ModeControl && hello.Client == string(wire.VerbStatus)
 	for deadline := time.Now().Add(findTime); ; {
 		l, err := s.look()
-		if err != nil || l.life == state.Dead || l.life == state.Starting && hello.Client == string(wire.VerbStatus) {
+		if err != nil || l.life == state.Dead || l.life == state.Starting && isStatus {
 			return nil, l, err
 		}
 		step := "find owner"
