@@ -33,14 +33,11 @@ func openOwn() (executable, error) {
 // bootTime returns about when the machine started.
 func bootTime() time.Time { return time.Now().Add(-windows.DurationSinceBoot()) }
 
-// heldLock is start.lock, which no other process can inherit.
-type heldLock = *private.Lock
-
 // spawnOwner starts the owner without a console and in a group of its own, so that
 // neither ctrl-C nor the end of this process's console reaches it. If this process
 // is in a job that allows that, the owner breaks away from it; otherwise the log
 // says that the session ends with the job.
-func spawnOwner(_ context.Context, run executable, d state.Dir, spec []byte, log, report *os.File, _ heldLock) (*exec.Cmd, error) {
+func spawnOwner(_ context.Context, run executable, d state.Dir, spec []byte, log, report *os.File, _ private.LockFile) (*exec.Cmd, error) {
 	cmd := ownerCommand(run, d, spec, log, report, windows.CREATE_BREAKAWAY_FROM_JOB)
 	err := cmd.Start()
 	if errors.Is(err, windows.ERROR_ACCESS_DENIED) {

@@ -152,7 +152,7 @@ func (b *Backend) startLocked(ctx context.Context, d state.Dir, req state.StartR
 
 // tryOwner runs an owner until it reports that the program runs. On error, step
 // is the step that failed.
-func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequest, lock heldLock) (step string, err error) {
+func (b *Backend) tryOwner(ctx context.Context, d state.Dir, req state.StartRequest, lock private.LockFile) (step string, err error) {
 	run, err := b.openExecutable()
 	if err != nil {
 		return "find own executable", err
@@ -238,7 +238,7 @@ func (b *Backend) openExecutable() (executable, error) {
 
 // runOwner starts the owner and waits for its report. If ctx ends first,
 // runOwner kills the owner; the caller ends what that has started.
-func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest, lock heldLock) (report state.StartReport, err error) {
+func (b *Backend) runOwner(ctx context.Context, run executable, d state.Dir, req state.StartRequest, lock private.LockFile) (report state.StartReport, err error) {
 	spec, err := json.Marshal(req)
 	if err != nil {
 		return report, err

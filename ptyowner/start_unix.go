@@ -11,18 +11,16 @@ import (
 	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/private"
 	"middleman/internal/systemd"
 	"middleman/ptyowner/state"
 )
 
 func usable() error { return nil }
 
-// heldLock is start.lock: a file that the owner inherits.
-type heldLock = *os.File
-
 // spawnOwner starts the owner, in a systemd scope of its own if this process runs
 // in a service.
-func spawnOwner(ctx context.Context, run executable, d state.Dir, spec []byte, log, report *os.File, startLock heldLock) (*exec.Cmd, error) {
+func spawnOwner(ctx context.Context, run executable, d state.Dir, spec []byte, log, report *os.File, startLock private.LockFile) (*exec.Cmd, error) {
 	cmd, outside, err := systemd.Start(ctx, systemd.SessionScope(d.ID), func() *exec.Cmd { return ownerCommand(run, d, spec, log, report, startLock) })
 	if outside != nil {
 		state.Note(log, "the session ends with the server's unit: %v", outside)

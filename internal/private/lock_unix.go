@@ -26,10 +26,13 @@ func TryLockDir(path string) (*os.File, error) {
 	return f, nil
 }
 
+// LockFile is a lock as a file, which a child can inherit. On Windows none can.
+type LockFile = *os.File
+
 // AwaitLockFile is AwaitLock, but returns the locked file, which children and an
 // image that this process executes can inherit. The lock ends when the file is
 // closed in all of them.
-func AwaitLockFile(ctx context.Context, path string) (*os.File, error) {
+func AwaitLockFile(ctx context.Context, path string) (LockFile, error) {
 	return await(ctx, path, TryLockFile)
 }
 

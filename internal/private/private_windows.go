@@ -17,8 +17,11 @@ import (
 // TryLockDir returns nil: Windows cannot lock a directory.
 func TryLockDir(string) (*os.File, error) { return nil, nil }
 
+// LockFile is a lock, which no other process can inherit.
+type LockFile = *Lock
+
 // AwaitLockFile is AwaitLock. On Windows no process can inherit the lock.
-func AwaitLockFile(ctx context.Context, path string) (*Lock, error) { return AwaitLock(ctx, path) }
+func AwaitLockFile(ctx context.Context, path string) (LockFile, error) { return AwaitLock(ctx, path) }
 
 // renameTime is how long rename waits for those who read the old file.
 const renameTime = 2 * time.Second

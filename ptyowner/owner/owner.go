@@ -50,7 +50,7 @@ type owner struct {
 	umask   int    // the program's, as after a login
 	core    uint64 // the program's soft limit of core files
 
-	lock     heldLock // owner.lock
+	lock     private.LockFile // owner.lock
 	listener *ipc.Listener
 	host     host.Host
 	term     host.Terminal
@@ -222,7 +222,7 @@ func newToken() string {
 
 // takeOwnerLock takes owner.lock for the owner's life. A process that probes whether an owner lives holds the
 // lock shared for a moment, so takeOwnerLock waits up to 2 s.
-func takeOwnerLock(d state.Dir) (heldLock, error) {
+func takeOwnerLock(d state.Dir) (private.LockFile, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 	defer cancel()
 	lock, err := private.AwaitLockFile(ctx, d.File(state.OwnerLockFile))

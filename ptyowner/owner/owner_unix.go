@@ -19,9 +19,6 @@ import (
 	"middleman/terminal/host"
 )
 
-// heldLock is owner.lock: a file that a handover can pass on.
-type heldLock = *os.File
-
 // Main runs the owner process, for the hidden command pty-owner. args are the
 // arguments after the command's name, build is this binary's version, hosts are
 // the hosts beside the PTY that a session may have. Main blocks until the

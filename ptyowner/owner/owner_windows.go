@@ -11,14 +11,10 @@ import (
 	"golang.org/x/sys/windows"
 
 	"middleman/internal/ipc"
-	"middleman/internal/private"
 	"middleman/ptyowner/conpty"
 	"middleman/ptyowner/wire"
 	"middleman/terminal/host"
 )
-
-// heldLock is owner.lock.
-type heldLock = *private.Lock
 
 // ptyHost gives a session a pseudo console.
 type ptyHost = conpty.Host
