@@ -20,9 +20,12 @@ has() { case $1 in *"$2"*) ;; *) fail "$3: it says $1" ;; esac }
 
 dpkg old
 has "$(middleman --version)" v0.1.0-test.1 "the old version"
-for file in man/man1/middleman.1.gz bash-completion/completions/middleman zsh/vendor-completions/_middleman fish/vendor_completions.d/middleman.fish doc/middleman/copyright; do
+for file in man/man1/middleman.1.gz man/man5/middleman-settings.5.gz doc/middleman/docs/guide.md bash-completion/completions/middleman zsh/vendor-completions/_middleman fish/vendor_completions.d/middleman.fish doc/middleman/copyright; do
 	[ -s "/usr/share/$file" ] || fail "there is no $file"
 done
+if busybox grep -r '^mm()\|^function mm' /usr/share/bash-completion /usr/share/zsh /usr/share/fish; then
+	fail "the first Tab would define mm"
+fi
 middleman new first -d --mode directory -- cat
 middleman send first --enter 'before the upgrade'
 middleman wait first --text 'before the upgrade' --scrollback --timeout 30s

@@ -8,8 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -34,6 +37,12 @@ func (r *release) writeTar(w io.Writer, name string, files []file) error {
 		return err
 	}
 	archive := tar.NewWriter(zipped)
+	for _, dir := range directories(name, files) {
+		header := &tar.Header{Typeflag: tar.TypeDir, Name: dir, Mode: 0o755, ModTime: r.time, Format: tar.FormatUSTAR}
+		if err := archive.WriteHeader(header); err != nil {
+			return err
+		}
+	}
 	for _, f := range files {
 		content, err := os.ReadFile(f.from)
 		if err != nil {
@@ -48,6 +57,19 @@ func (r *release) writeTar(w io.Writer, name string, files []file) error {
 		}
 	}
 	return errors.Join(archive.Close(), zipped.Close())
+}
+
+// directories returns the directories that files are in, below one called name and
+// with it, sorted. Without an entry of its own a directory gets what the umask of who
+// unpacks it leaves.
+func directories(name string, files []file) []string {
+	dirs := map[string]bool{name + "/": true}
+	for _, f := range files {
+		for dir := path.Dir(f.to); dir != "."; dir = path.Dir(dir) {
+			dirs[name+"/"+dir+"/"] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(dirs))
 }
 
 func (r *release) writeZip(w io.Writer, name string, files []file) error {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"os"
 	"os/exec"
@@ -17,6 +18,7 @@ import (
 	"time"
 
 	"github.com/CycloneDX/cyclonedx-go"
+	"github.com/google/licensecheck"
 	"github.com/google/uuid"
 )
 
@@ -25,7 +27,8 @@ type made struct {
 	digest  string // of the binary, SHA-256
 	golang  string // the version of Go: go1.2.3
 	modules []*debug.Module
-	web     []library // in the web client
+	dirs    map[string]string // where the source of a module is, and that of Go: by path, and as "std"
+	web     []library         // in the web client
 }
 
 // library is one of the web client's, as internal/web/vendored/vendored.json
@@ -47,6 +50,9 @@ func readBinary(path string) (*made, error) {
 		m.modules = append(m.modules, dep)
 	}
 	if m.digest, err = digest(path); err != nil {
+		return nil, err
+	}
+	if m.dirs, err = sources(m.modules); err != nil {
 		return nil, err
 	}
 	m.web, err = readLibraries("internal/web/vendored/vendored.json")
@@ -81,9 +87,16 @@ func (r *release) bom(path string, t target, m *made) (err error) {
 			Properties: &[]cyclonedx.Property{{Name: "target", Value: t.String()}},
 		},
 	}
-	parts := []cyclonedx.Component{component("golang", "std", strings.TrimPrefix(m.golang, "go"), "")}
+	ids, err := licenceIDs(m.dirs["std"])
+	if err != nil {
+		return err
+	}
+	parts := []cyclonedx.Component{component("golang", "std", strings.TrimPrefix(m.golang, "go"), ids...)}
 	for _, module := range m.modules {
-		c := component("golang", module.Path, module.Version, "")
+		if ids, err = licenceIDs(m.dirs[module.Path]); err != nil {
+			return err
+		}
+		c := component("golang", module.Path, module.Version, ids...)
 		c.Properties = &[]cyclonedx.Property{{Name: "go.sum", Value: module.Sum}}
 		parts = append(parts, c)
 	}
@@ -104,51 +117,61 @@ func (r *release) bom(path string, t target, m *made) (err error) {
 	return cyclonedx.NewBOMEncoder(f, cyclonedx.BOMFileFormatJSON).SetPretty(true).Encode(bom)
 }
 
-func component(kind, name, version, licence string) cyclonedx.Component {
+func component(kind, name, version string, licences ...string) cyclonedx.Component {
 	parts := strings.Split(name, "/")
 	for i := range parts {
 		parts[i] = strings.ReplaceAll(url.PathEscape(parts[i]), "@", "%40")
 	}
 	purl := "pkg:" + kind + "/" + strings.Join(parts, "/") + "@" + url.PathEscape(version)
 	c := cyclonedx.Component{BOMRef: purl, PackageURL: purl, Type: cyclonedx.ComponentTypeLibrary, Name: name, Version: version}
-	if licence != "" {
-		c.Licenses = &cyclonedx.Licenses{{License: &cyclonedx.License{ID: licence}}}
+	c.Licenses = &cyclonedx.Licenses{}
+	for _, id := range licences {
+		*c.Licenses = append(*c.Licenses, cyclonedx.LicenseChoice{License: &cyclonedx.License{ID: id}})
 	}
 	return c
 }
 
 var licenceFile = regexp.MustCompile(`(?i)^(licen[cs]e|copying|notice|patents)([-._].*)?$`)
 
-// licences returns the licences of Go and of all modules in one text. Those of
-// the web client's libraries are in the client, as licenses.txt.
+// thirdParty is the file with the licences of what is not ours.
+const thirdParty = "THIRD-PARTY-LICENSES.txt"
+
+// licences returns the licences of Go, of all modules, and of the web client's
+// libraries in one text.
 func (m *made) licences() ([]byte, error) {
 	var text bytes.Buffer
-	text.WriteString("middleman contains these Go modules. What its web client contains, it shows at /licenses.txt.\n")
+	text.WriteString("middleman contains these Go modules, and the libraries of its web client that follow them.\n")
+	if err := appendLicences(&text, "Go "+m.golang, m.dirs["std"]); err != nil {
+		return nil, err
+	}
+	for _, module := range m.modules {
+		if err := appendLicences(&text, module.Path+" "+module.Version, m.dirs[module.Path]); err != nil {
+			return nil, err
+		}
+	}
+	client, err := os.ReadFile("internal/web/dist/licenses.txt")
+	if err != nil {
+		return nil, err
+	}
+	for _, l := range m.web {
+		if !bytes.Contains(client, []byte("\n"+l.Name+" "+l.Version+" (")) {
+			return nil, fmt.Errorf("internal/web/dist/licenses.txt says nothing of %s %s", l.Name, l.Version)
+		}
+	}
+	fmt.Fprintf(&text, "\n%s\n%s", strings.Repeat("-", 72), client)
+	return text.Bytes(), nil
+}
+
+// sources returns where the source of each module is by its path, and that of Go as
+// "std".
+func sources(modules []*debug.Module) (map[string]string, error) {
 	root, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		return nil, fmt.Errorf("go env GOROOT: %w", err)
 	}
-	dirs := map[string]string{"Go " + m.golang: strings.TrimSpace(string(root))}
-	if err := moduleDirs(m.modules, dirs); err != nil {
-		return nil, err
-	}
-	names := make([]string, 0, len(dirs))
-	for name := range dirs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
-		if err := appendLicences(&text, name, dirs[name]); err != nil {
-			return nil, err
-		}
-	}
-	return text.Bytes(), nil
-}
-
-// moduleDirs adds to dirs where the source of each module is.
-func moduleDirs(modules []*debug.Module, dirs map[string]string) error {
+	dirs := map[string]string{"std": strings.TrimSpace(string(root))}
 	if len(modules) == 0 {
-		return nil // or the main module's would be asked for
+		return dirs, nil // or the main module's would be asked for
 	}
 	args := []string{"mod", "download", "-json"}
 	for _, module := range modules {
@@ -156,37 +179,70 @@ func moduleDirs(modules []*debug.Module, dirs map[string]string) error {
 	}
 	out, err := exec.Command("go", args...).Output()
 	if err != nil {
-		return fmt.Errorf("find the sources of the modules: %w", err)
+		return nil, fmt.Errorf("find the sources of the modules: %w", err)
 	}
 	for found := json.NewDecoder(bytes.NewReader(out)); found.More(); {
-		var module struct{ Path, Version, Dir string }
+		var module struct{ Path, Dir string }
 		if err := found.Decode(&module); err != nil {
-			return fmt.Errorf("find the sources of the modules: %w", err)
+			return nil, fmt.Errorf("find the sources of the modules: %w", err)
 		}
-		dirs[module.Path+" "+module.Version] = module.Dir
+		dirs[module.Path] = module.Dir
 	}
-	return nil
+	return dirs, nil
 }
 
-func appendLicences(text *bytes.Buffer, name, dir string) error {
+// licenceFiles returns the texts of licences and notices in a module's directory by
+// their names. One at least is there.
+func licenceFiles(dir string) (map[string][]byte, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	any := false
+	texts := map[string][]byte{}
 	for _, e := range entries {
 		if !e.Type().IsRegular() || !licenceFile.MatchString(e.Name()) {
 			continue
 		}
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			return err
+		if texts[e.Name()], err = os.ReadFile(filepath.Join(dir, e.Name())); err != nil {
+			return nil, err
 		}
-		fmt.Fprintf(text, "\n%s\n%s: %s\n\n%s", strings.Repeat("-", 72), name, e.Name(), content)
-		any = true
 	}
-	if !any {
-		return fmt.Errorf("%s has no licence in %s", name, dir)
+	if len(texts) == 0 {
+		return nil, fmt.Errorf("there is no licence in %s", dir)
+	}
+	return texts, nil
+}
+
+// licenceIDs returns which licences of the SPDX list are in a module's directory.
+func licenceIDs(dir string) ([]string, error) {
+	texts, err := licenceFiles(dir)
+	if err != nil {
+		return nil, err
+	}
+	ids := map[string]bool{}
+	for name, text := range texts {
+		if strings.HasPrefix(strings.ToLower(name), "patents") {
+			continue // a grant beside the licence, and not of the list
+		}
+		for _, match := range licensecheck.Scan(text).Match {
+			if !match.IsURL { // which may be that of a library of somebody's
+				ids[match.ID] = true
+			}
+		}
+	}
+	if len(ids) == 0 {
+		return nil, fmt.Errorf("no licence in %s is known", dir)
+	}
+	return slices.Sorted(maps.Keys(ids)), nil
+}
+
+func appendLicences(text *bytes.Buffer, name, dir string) error {
+	texts, err := licenceFiles(dir)
+	if err != nil {
+		return err
+	}
+	for _, file := range slices.Sorted(maps.Keys(texts)) {
+		fmt.Fprintf(text, "\n%s\n%s: %s\n\n%s", strings.Repeat("-", 72), name, file, texts[file])
 	}
 	return nil
 }

@@ -82,8 +82,15 @@ type file struct {
 // completions are the files of each shell.
 var completions = map[string]string{"bash": "middleman.bash", "zsh": "_middleman", "fish": "middleman.fish", "powershell": "middleman.ps1"}
 
-// texts checks that the program says which version it is, writes manual and completions, as the program prints them, below dir, and
-// returns them with the texts of the checkout, sorted.
+// packaged is added to the name of a completion file to get that of the one for packages.
+const packaged = ".packaged"
+
+// documents are the texts of the checkout that are given out, as patterns.
+var documents = []string{"ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "README.md", "SECURITY.md", "docs/*.md", "docs/*.png"}
+
+// texts checks that the program says which version it is, writes manual and
+// completions, as the program prints them, below dir, and returns them with the texts
+// of the checkout, sorted.
 func texts(ctx context.Context, program, described, dir string) ([]file, error) {
 	program, err := filepath.Abs(program)
 	if err != nil {
@@ -96,28 +103,45 @@ func texts(ctx context.Context, program, described, dir string) ([]file, error) 
 	if err := exec.CommandContext(ctx, program, "man", "--dir", filepath.Join(dir, "man")).Run(); err != nil {
 		return nil, fmt.Errorf("make the man pages: %w", err)
 	}
-	pages, err := filepath.Glob(filepath.Join(dir, "man", "man1", "*.1"))
-	if err != nil || len(pages) == 0 {
-		return nil, fmt.Errorf("no man pages in %s: %v", dir, err)
-	}
 	var files []file
-	for _, page := range pages {
-		files = append(files, file{page, "man/man1/" + filepath.Base(page), 0o644})
+	for _, section := range []string{"man1", "man5"} {
+		pages, err := filepath.Glob(filepath.Join(dir, "man", section, "*"))
+		if err != nil || len(pages) == 0 {
+			return nil, fmt.Errorf("no %s pages in %s: %v", section, dir, err)
+		}
+		for _, page := range pages {
+			files = append(files, file{page, "man/" + section + "/" + filepath.Base(page), 0o644})
+		}
 	}
 	for shell, name := range completions {
-		script, err := exec.CommandContext(ctx, program, "completion", shell).Output()
-		if err != nil {
-			return nil, fmt.Errorf("make the completions of %s: %w", shell, err)
-		}
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, script, 0o644); err != nil {
+		if err := writeOutput(ctx, path, program, "completion", shell); err != nil {
 			return nil, err
 		}
 		files = append(files, file{path, "completions/" + name, 0o644})
+		// A package's file is read at the first Tab: it must define nothing but completions.
+		if err := writeOutput(ctx, path+packaged, program, "completion", "--without-mm", shell); err != nil {
+			return nil, err
+		}
 	}
-	for _, name := range []string{"CHANGELOG.md", "LICENSE", "README.md", "SECURITY.md"} {
-		files = append(files, file{name, name, 0o644})
+	for _, pattern := range documents {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			return nil, fmt.Errorf("there is no %s: %v", pattern, err)
+		}
+		for _, name := range names {
+			files = append(files, file{name, filepath.ToSlash(name), 0o644})
+		}
 	}
 	slices.SortFunc(files, func(a, b file) int { return strings.Compare(a.to, b.to) })
 	return files, nil
+}
+
+// writeOutput writes what a command prints to the file at path.
+func writeOutput(ctx context.Context, path, name string, args ...string) error {
+	out, err := exec.CommandContext(ctx, name, args...).Output()
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", name, strings.Join(args, " "), err)
+	}
+	return os.WriteFile(path, out, 0o644)
 }

@@ -5,6 +5,7 @@ import (
 	"debug/buildinfo"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -60,13 +61,15 @@ func write(t *testing.T, when time.Time) []file {
 	t.Helper()
 	dir := t.TempDir()
 	var list []file
-	for _, name := range []string{"middleman", "man/man1/middleman.1", "completions/_middleman", "completions/middleman.bash", "completions/middleman.fish", "completions/middleman.ps1", "LICENSE", "README.md"} {
+	for _, name := range []string{"middleman", "man/man1/middleman.1", "man/man5/middleman-settings.5", "docs/guide.md", "completions/_middleman", "completions/middleman.bash", "completions/middleman.fish", "completions/middleman.ps1", "LICENSE", "README.md"} {
 		path := filepath.Join(dir, filepath.Base(name))
-		if err := os.WriteFile(path, []byte("this is "+name+"\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Chtimes(path, when, when); err != nil {
-			t.Fatal(err)
+		for _, path := range []string{path, path + packaged} {
+			if err := os.WriteFile(path, []byte("this is "+name+"\n"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chtimes(path, when, when); err != nil {
+				t.Fatal(err)
+			}
 		}
 		mode := os.FileMode(0o644)
 		if name == "middleman" {
@@ -151,10 +154,65 @@ func TestBOM(t *testing.T) {
 			t.Errorf("%s is not in the list", dep.Path)
 		}
 	}
-	for _, want := range []string{`"pkg:npm/%40xterm/xterm@`, `"pkg:golang/std@`, `"pkg:golang/github.com/google/uuid@v`, m.digest, "2023-11-14T22:13:20Z"} {
+	for _, want := range []string{`"pkg:npm/%40xterm/xterm@`, `"pkg:golang/std@`, `"pkg:golang/github.com/google/uuid@v`, m.digest, "2023-11-14T22:13:20Z", `"id": "BSD-3-Clause"`, `"id": "MIT"`} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%s is not in the list:\n%.3000s", want, text)
 		}
+	}
+	if strings.Contains(text, "GooglePatentsFile") {
+		t.Error("the list has a licence that is not of SPDX")
+	}
+	licences, err := m.licences()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"\nGo go1.", "\ngithub.com/google/uuid v", "\n@xterm/xterm ", "\npreact "} {
+		if !strings.Contains(string(licences), want) {
+			t.Errorf("the licences say nothing of %q", want)
+		}
+	}
+}
+
+// Each directory of an archive has an entry: a strict umask leaves nothing unreadable.
+func TestDirectories(t *testing.T) {
+	got := directories("x", write(t, time.Unix(0, 0)))
+	if want := []string{"x/", "x/completions/", "x/docs/", "x/man/", "x/man/man1/", "x/man/man5/"}; !slices.Equal(got, want) {
+		t.Errorf("the directories are %q, want %q", got, want)
+	}
+}
+
+// What is given out links to what is given out.
+func TestLinks(t *testing.T) {
+	t.Chdir("../..")
+	given := map[string]bool{}
+	for _, pattern := range documents {
+		names, err := filepath.Glob(pattern)
+		if err != nil || len(names) == 0 {
+			t.Fatalf("%s: %q, %v", pattern, names, err)
+		}
+		for _, name := range names {
+			given[name] = true
+		}
+	}
+	link := regexp.MustCompile(`\]\(([^)#\s]+)(?:#[^)\s]*)?\)`)
+	links := 0
+	for name := range given {
+		if filepath.Ext(name) != ".md" {
+			continue
+		}
+		for _, found := range link.FindAllSubmatch(read(t, ".", name), -1) {
+			to := string(found[1])
+			if strings.Contains(to, "://") {
+				continue
+			}
+			links++
+			if !given[filepath.Join(filepath.Dir(name), to)] {
+				t.Errorf("%s links to %s, which is not given out", name, to)
+			}
+		}
+	}
+	if links < 30 {
+		t.Errorf("only %d links were found", links)
 	}
 }
 

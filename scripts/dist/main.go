@@ -109,11 +109,11 @@ func (r *release) give(out, work string, t target, binary string, texts []file) 
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(work, t.os+"-"+t.arch+"-THIRD-PARTY-LICENSES.txt")
+	path := filepath.Join(work, t.os+"-"+t.arch+"-"+thirdParty)
 	if err := os.WriteFile(path, licences, 0o644); err != nil {
 		return err
 	}
-	files := append([]file{{from: binary, to: t.binary(), mode: 0o755}, {from: path, to: "THIRD-PARTY-LICENSES.txt", mode: 0o644}}, texts...)
+	files := append([]file{{from: binary, to: t.binary(), mode: 0o755}, {from: path, to: thirdParty, mode: 0o644}}, texts...)
 	name := "middleman_" + strings.TrimPrefix(r.described, "v") + "_" + t.os + "_" + t.arch
 	if err := r.archive(out, name, t, files); err != nil {
 		return err

@@ -48,8 +48,14 @@ func (r *release) pack(out, format string, t target, content []file) (err error)
 	})
 	for _, f := range content {
 		info.Contents = append(info.Contents, &files.Content{
-			Source: f.from, Destination: installed(format, f.to),
+			Source: f.from, Destination: installed(format, f.to), Type: kindOf(format, f.to),
 			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: f.mode, MTime: r.time},
+		})
+	}
+	for _, dir := range []string{documentation, documentation + "docs/"} { // rpm removes no others
+		info.Contents = append(info.Contents, &files.Content{
+			Destination: dir, Type: files.TypeDir,
+			FileInfo: &files.ContentFileInfo{Owner: "root", Group: "root", Mode: 0o755, MTime: r.time},
 		})
 	}
 	if err := nfpm.PrepareForPackager(info, format); err != nil {
@@ -67,13 +73,30 @@ func (r *release) pack(out, format string, t target, content []file) (err error)
 	return packager.Package(info, f)
 }
 
+// documentation is where a package's texts are.
+const documentation = "/usr/share/doc/middleman/"
+
+// kindOf says of a file of an archive what it is to rpm.
+func kindOf(format, name string) string {
+	at := installed(format, name)
+	switch {
+	case format != "rpm":
+		return files.TypeFile
+	case name == "LICENSE" || name == thirdParty:
+		return files.TypeRPMLicense
+	case strings.HasPrefix(at, documentation) || strings.HasPrefix(at, "/usr/share/man/"):
+		return files.TypeRPMDoc
+	}
+	return files.TypeFile
+}
+
 // installed is where a file of an archive is in an installed system.
 func installed(format, name string) string {
 	switch dir, base := path.Split(name); {
 	case name == "middleman":
 		return "/usr/bin/middleman"
-	case dir == "man/man1/":
-		return "/usr/share/man/man1/" + base
+	case strings.HasPrefix(dir, "man/"):
+		return "/usr/share/" + name
 	case base == completions["bash"]:
 		return "/usr/share/bash-completion/completions/middleman"
 	case base == completions["zsh"] && format == "deb":
@@ -83,14 +106,14 @@ func installed(format, name string) string {
 	case base == completions["fish"]:
 		return "/usr/share/fish/vendor_completions.d/middleman.fish"
 	case name == "LICENSE" && format == "deb":
-		return "/usr/share/doc/middleman/copyright"
+		return documentation + "copyright"
 	default:
-		return "/usr/share/doc/middleman/" + base
+		return documentation + name
 	}
 }
 
 // zipPages returns files with the man pages compressed, as both kinds of packages
-// have them, and without what is of no use on Linux.
+// have them, with the completions for packages, and without what is of no use on Linux.
 func (r *release) zipPages(dir string, list []file) ([]file, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
@@ -106,6 +129,9 @@ func (r *release) zipPages(dir string, list []file) ([]file, error) {
 				return nil, err
 			}
 			f.from, f.to = path, f.to+".gz"
+		}
+		if strings.HasPrefix(f.to, "completions/") {
+			f.from += packaged
 		}
 		zipped = append(zipped, f)
 	}

@@ -21,7 +21,8 @@ var (
 )
 
 func (c commands) completionCommand() *cobra.Command {
-	return &cobra.Command{
+	var withoutMM bool
+	cmd := &cobra.Command{
 		Use:   "completion bash|zsh|fish|powershell",
 		Short: "Print a shell's completion script",
 		Long: `Print a shell's completion script. It completes commands, workspaces and sessions,
@@ -40,24 +41,30 @@ In PowerShell, in the file that $PROFILE names:
     middleman completion powershell | Out-String | Invoke-Expression
 
 For bash, zsh and fish it also defines mm: mm NAME changes to the directory of
-workspace NAME, mm alone to the repository of the workspace that you stand in.`,
+workspace NAME, mm alone to the repository of the workspace that you stand in. The .deb
+and the .rpm complete without these lines, but mm needs them.`,
 		ValidArgs:         []string{"bash", "zsh", "fish", "powershell"},
 		Args:              cli.Args(cobra.MatchAll(cobra.ExactArgs(1), cobra.OnlyValidArgs)),
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no directories and no settings
 		RunE: func(cmd *cobra.Command, given []string) (err error) {
-			switch given[0] {
-			case "bash":
-				_, err = c.BytesOut.WriteString(bashScript + mmFunction)
-			case "zsh":
-				_, err = c.BytesOut.WriteString(zshScript + mmFunction)
-			case "fish":
-				_, err = c.BytesOut.WriteString(fishScript + fishFunction)
-			default:
-				err = cmd.Root().GenPowerShellCompletionWithDesc(c.Out)
+			scripts := map[string][2]string{
+				"bash": {bashScript, mmFunction},
+				"zsh":  {zshScript, mmFunction},
+				"fish": {fishScript, fishFunction},
 			}
+			script, ours := scripts[given[0]]
+			if !ours {
+				return cmd.Root().GenPowerShellCompletionWithDesc(c.Out)
+			}
+			if withoutMM {
+				script[1] = ""
+			}
+			_, err = c.BytesOut.WriteString(script[0] + script[1])
 			return err
 		},
 	}
+	cmd.Flags().BoolVar(&withoutMM, "without-mm", false, "complete only, as a file does that a shell reads at the first Tab")
+	return cmd
 }
 
 // mmFunction is mm for bash and zsh.
