@@ -307,7 +307,7 @@ func (c commands) checkServer(ctx context.Context) finding {
 	}
 	detail := fmt.Sprintf("process %d on %s, version %s", serve.PID, serve.URL(), serve.Version)
 	if serve.Version != build.Version() {
-		return finding{"server", "note", detail + ", but this command is version " + build.Version() + ": `middleman server restart`; sessions go on"}
+		return finding{"server", "note", detail + ", but " + otherVersion()}
 	}
 	// An error means that the server is too old to tell.
 	now, err := server.Server(ctx)
@@ -325,6 +325,19 @@ func (c commands) checkServer(ctx context.Context) finding {
 		return finding{"server", "note", detail + "; " + unknownText(now.Unknown)}
 	}
 	return finding{"server", "ok", detail}
+}
+
+// otherVersion says how the server becomes this version, after "but".
+func otherVersion() string {
+	text := "this command is version " + build.Version()
+	if restartable() != nil {
+		return text + ": `middleman server stop` and `middleman server start` make the server this version; sessions go on"
+	}
+	exe, err := stableExecutable()
+	if err != nil {
+		return text + ", and " + err.Error()
+	}
+	return text + ": `middleman server restart --program " + plaintext.Quoted(exe) + "` makes the server this version; sessions go on"
 }
 
 // unknownText names the events of hooks that this version does not know.

@@ -34,6 +34,7 @@ The pages have the texts that ` + "`middleman help`" + ` prints. To read them wi
 write them to where man looks:
 
     middleman man --dir ~/.local/share/man`,
+		ValidArgsFunction: completePage,
 		PersistentPreRunE: func(*cobra.Command, []string) error { return nil }, // needs no directories and no settings
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
@@ -50,6 +51,19 @@ write them to where man looks:
 	cmd.Flags().StringVar(&dir, "dir", "", "write all pages below `DIR`, in man1 and man5")
 	cmd.Flags().StringVar(&markdown, "markdown", "", "write the reference as Markdown to `DIR`")
 	return cmd
+}
+
+// completePage proposes what follows in the name of a page. No command has a hyphen in
+// its name.
+func completePage(cmd *cobra.Command, given []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	before := strings.Join(append([]string{"middleman"}, given...), "-") + "-"
+	var words []cobra.Completion
+	for _, page := range pages(cmd.Root()) {
+		if rest, ok := strings.CutPrefix(page.Name, before); ok && strings.HasPrefix(rest, begun) && !strings.Contains(rest, "-") {
+			words = append(words, cobra.CompletionWithDesc(rest, page.Summary))
+		}
+	}
+	return words, cobra.ShellCompDirectiveNoFileComp
 }
 
 // pages returns all pages of the manual.

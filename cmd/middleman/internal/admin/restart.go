@@ -48,6 +48,8 @@ func (e *restartError) ender(end context.CancelCauseFunc, canStart func() error)
 		why := e.why
 		if program != "" {
 			why = usable(program)
+		} else if why == nil {
+			why = e.gone()
 		}
 		if err := cmp.Or(restartable(), why); err != nil {
 			return err
@@ -60,6 +62,14 @@ func (e *restartError) ender(end context.CancelCauseFunc, canStart func() error)
 		end(&again)
 		return nil
 	}
+}
+
+// gone returns an error if the server's program is not there any more.
+func (e *restartError) gone() error {
+	if _, err := os.Stat(e.executable); err != nil {
+		return fmt.Errorf("the server's own program cannot be started again: %w: `middleman server restart --program FILE` goes on with another middleman", err)
+	}
+	return nil
 }
 
 // usable returns why a program cannot go on as the server.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"middleman/cmd/middleman/internal/build"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
 	"middleman/internal/client"
@@ -325,6 +326,9 @@ func (c commands) restarted(ctx context.Context, before serverState, now api.Ser
 		fmt.Fprintf(c.Errs, "restarted on %s, version %s; %s\n", now.URL, plaintext.Line(now.Version), goOn(found))
 		if found < before.Sessions {
 			fmt.Fprintf(c.Errs, "%d sessions have ended meanwhile\n", before.Sessions-found)
+		}
+		if now.Version != build.Version() {
+			fmt.Fprintf(c.Errs, "%s\n", otherVersion())
 		}
 		return nil
 	})
