@@ -110,6 +110,10 @@ func reportLine(argv []string) string {
 	return shellLine(append([]string{"/bin/sh", "-c", `"$0" "$@" || true`}, argv...))
 }
 
+// approveLine returns the line of a shell that answers a request. The shell becomes
+// the hook, so an agent that ends its hook ends that.
+func approveLine(argv []string) string { return "exec " + shellLine(argv) }
+
 // shellLine returns a command as a line for a shell.
 func shellLine(argv []string) string {
 	words := make([]string, len(argv))
@@ -157,7 +161,7 @@ func claudeInjection(report, approve []string) Injection {
 	later, answer := tell, tell
 	later.Async = true
 	if !slices.Equal(approve, report) {
-		answer = hook{Type: "command", Command: shellLine(approve), Timeout: approveTime}
+		answer = hook{Type: "command", Command: approveLine(approve), Timeout: approveTime}
 	}
 	events := map[string][]hookGroup{}
 	for _, event := range []string{"UserPromptSubmit", "Elicitation", "PreCompact", "PostCompact", "Stop", "StopFailure"} {
@@ -189,7 +193,7 @@ func codexInjection(report, approve []string) Injection {
 	for _, h := range codexHooks {
 		command, timeout := reportLine(report), reportTime
 		if h.event == "PermissionRequest" && !slices.Equal(approve, report) {
-			command, timeout = shellLine(approve), approveTime
+			command, timeout = approveLine(approve), approveTime
 		}
 		args = append(args, "-c", fmt.Sprintf(`hooks.%s=[{hooks=[{type="command",command=%s,timeout=%d}]}]`, h.event, keydoc.TOML(command), timeout))
 		trust = append(trust, fmt.Sprintf(`"/<session-flags>/config.toml:%s:0:0"={trusted_hash="%s"}`, h.label, codexHash(h.label, command, timeout)))

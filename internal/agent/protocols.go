@@ -149,8 +149,12 @@ func claudeElicitation(f fields) (State, Kind, string) {
 	return Waiting, Question, f.text("message", "mcp_server_name")
 }
 
-// claudeStop is the end of a turn, which may leave work behind.
+// claudeStop is the end of a turn, which may leave work behind. That of a subagent's is
+// none.
 func claudeStop(f fields) (State, Kind, string) {
+	if f.text("agent_id") != "" {
+		return "", "", ""
+	}
 	var runs []fields
 	for _, task := range f.list("background_tasks") {
 		if !slices.Contains([]string{"completed", "failed", "killed", "stopped"}, task.text("status")) {

@@ -194,6 +194,18 @@ func (t *Tracker) turnIsOver() bool {
 	return t.Over == "" && (t.Heard.State == Idle || cutShort(t.Heard))
 }
 
+// GoneOn reports what an event proves of an agent that was waiting: that its turn is
+// over, or another one begins, or that it has run what ran says, "" for neither.
+func (h Hook) GoneOn() (over bool, ran string) {
+	switch {
+	case h.Begins, h.State == Idle, cutShort(Status{State: h.State, Kind: h.Kind}):
+		return true, ""
+	case h.State == Working && slices.Contains([]string{"PostToolUse", "PostToolUseFailure"}, h.Event):
+		return false, h.Call
+	}
+	return false, ""
+}
+
 // ofTool reports whether an event is about the call of a tool.
 func (h Hook) ofTool() bool { return h.Tool != "" || h.Call != "" }
 

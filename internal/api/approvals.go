@@ -44,6 +44,8 @@ type NewApproval struct {
 	Arguments string `json:"arguments" doc:"A JSON object as text"`
 	Directory string `json:"directory" doc:"The agent's working directory"`
 	Path      string `json:"path,omitempty" maxLength:"65536" doc:"The agent's PATH"`
+	Plans     bool   `json:"plans,omitempty" doc:"The agent is in plan mode: nothing that it asks for is allowed by a rule"`
+	Aside     bool   `json:"aside,omitempty" doc:"A subagent asks: it waits also while the agent itself goes on"`
 }
 
 // ApprovalAnswer decides on an approval that waits.

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/approve/queue"
 	"middleman/internal/environ"
 	"middleman/internal/notice"
 	"middleman/internal/store"
@@ -342,8 +343,13 @@ func (s *App) Report(ctx context.Context, id string, h agent.Hook) error {
 	if err := h.Check(); err != nil {
 		return Refusef(api.CodeBadRequest, "%s", err)
 	}
-	if h.State == agent.Working {
-		if a := s.approvals.Oldest(id); a != nil { // of tools at once, one goes on and another one waits
+	if over, ran := h.GoneOn(); over || ran != "" {
+		if err := s.approvals.GoneOn(context.WithoutCancel(ctx), id, ran, h.At); err != nil {
+			return err
+		}
+	}
+	if h.State == agent.Working || h.State == agent.Idle {
+		if a := s.approvals.Oldest(id); a != nil { // of tools or agents at once, one goes on and another one waits
 			h = s.asks(h, *a)
 		}
 	}
@@ -449,6 +455,8 @@ func (s *App) publishApproval(a store.Approval, other *store.Approval) {
 		h = s.asks(h, a)
 	case other != nil:
 		h = s.asks(h, *other)
+	case a.Reason == queue.WentOn: // its report follows
+		return
 	case a.Decision == store.Undecided: // the agent asks by itself
 		h = s.asks(h, a)
 		h.Held = false

@@ -271,7 +271,7 @@ func (s *App) RequestApproval(ctx context.Context, sessionID string, in api.NewA
 	if err != nil {
 		return api.Approval{}, err
 	}
-	r := approve.Request{Tool: in.Tool, Arguments: in.Arguments, Directory: in.Directory}
+	r := approve.Request{Tool: in.Tool, Arguments: in.Arguments, Directory: in.Directory, Plans: in.Plans, Aside: in.Aside}
 	err = errors.Join(terminal.CheckID(in.ID), approve.CanGrant(in.Agent), r.Check())
 	switch {
 	case err != nil:
@@ -284,7 +284,7 @@ func (s *App) RequestApproval(ctx context.Context, sessionID string, in api.NewA
 		return api.Approval{}, err
 	}
 	place.Path = in.Path
-	a, err := s.approvals.Ask(ctx, queue.New(in.ID, row, label, in.Agent, r), func() approve.Verdict { return place.Decide(r) })
+	a, err := s.approvals.Ask(ctx, queue.New(in.ID, row, label, in.Agent, r), r.Aside, func() approve.Verdict { return place.Decide(r) })
 	if err != nil && ctx.Err() != nil { // the hook has ended, or the server ends: both are ordinary
 		err = Refusef(api.CodeStopping, "the request ended before a decision")
 	}

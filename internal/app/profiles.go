@@ -261,7 +261,7 @@ func (s *App) profile(ctx context.Context, name string, from profiles) (agent.Pr
 	}
 	p, ok := agent.Profiles(s.Profiles, repository)[name]
 	if !ok {
-		return agent.Profile{}, Refusef(api.CodeNotFound, "there is no profile %q: `middleman profile list` lists them", name)
+		return agent.Profile{}, Refusef(api.CodeNotFound, "there is no profile %q: `middleman profile list` lists them; one that was added to the settings after the server has started needs `middleman server restart`", name)
 	}
 	return p, nil
 }

@@ -66,6 +66,10 @@ type Request struct {
 	Arguments string
 	// Directory is the agent's working directory.
 	Directory string
+	// Plans says that the user lets the agent plan and change nothing.
+	Plans bool
+	// Aside says that a subagent asks: the agent itself may go on meanwhile.
+	Aside bool
 }
 
 // Decide decides on r. It reads the file system and the repository, and changes
@@ -86,6 +90,9 @@ func (p Place) Decide(r Request) Verdict {
 	v := t(p.real(), r.Directory, &a)
 	if err := a.problem(); err != nil && v.Decision == Allow {
 		return ask("bad-arguments", "the arguments of %s cannot be read: %v", r.Tool, err)
+	}
+	if r.Plans && v.Decision == Allow {
+		return ask("plan", "the agent is in plan mode, and this may change something")
 	}
 	return v
 }
@@ -127,8 +134,8 @@ var tools = sync.OnceValue(func() map[string]tool {
 	return map[string]tool{
 		"Read":         read("file_path", "offset", "limit", "pages"),
 		"NotebookRead": read("notebook_path", "cell_id"),
-		"Write":        write("file_path", "content"),
-		"Edit":         write("file_path", "old_string", "new_string", "replace_all"),
+		"Write":        needs(write("file_path"), "content"),
+		"Edit":         needs(write("file_path", "replace_all"), "old_string", "new_string"),
 		"MultiEdit":    write("file_path", "edits"),
 		"NotebookEdit": write("notebook_path", "cell_id", "cell_type", "edit_mode", "new_source"),
 		"LS":           read("path", "ignore"),
@@ -139,12 +146,22 @@ var tools = sync.OnceValue(func() map[string]tool {
 		"bash":        shellTool("description", "timeout", "mode", "shellId", "initial_wait"),
 		"apply_patch": patchTool,
 		"view":        read("path", "view_range"),
-		"create":      write("path", "file_text"),
+		"create":      needs(write("path"), "file_text"),
 		"edit":        write("path", "old_str", "new_str"),
-		"str_replace": write("path", "old_str", "new_str"),
+		"str_replace": needs(write("path", "new_str"), "old_str"),
 		"insert":      write("path", "insert_line", "new_str"),
 	}
 })
+
+// needs is a tool that has to have more arguments, which are text.
+func needs(t tool, more ...string) tool {
+	return func(p Place, dir string, a *arguments) Verdict {
+		for _, name := range more {
+			a.text(name)
+		}
+		return t(p, dir, a)
+	}
+}
 
 // fileTool is a tool on the file that an argument names. more are arguments
 // that name none.

@@ -164,7 +164,8 @@ var fileRequests = []struct {
 func TestFiles(t *testing.T) {
 	y := newYard(t)
 	for _, x := range fileRequests {
-		v := y.place().Decide(Request{x.tool, y.given("file_path", x.path), y.root})
+		args := strings.TrimSuffix(y.given("file_path", x.path), "}") + map[string]string{"Write": `,"content":""}`, "Edit": `,"old_string":"","new_string":""}`, "Read": "}"}[x.tool]
+		v := y.place().Decide(Request{Tool: x.tool, Arguments: args, Directory: y.root})
 		if v.Decision != x.want || v.Rule != x.rule || v.Reason == "" || strings.Contains(v.Reason, "\n") {
 			t.Errorf("%s %q: %+v, want %s by %s", x.tool, x.path, v, x.want, x.rule)
 		}
@@ -294,6 +295,16 @@ var shellRequests = []struct {
 	{"git show ext::id", Ask, "git-argument"},
 	{"git push", Ask, "git-command"},
 	{"git config core.fsmonitor ./x", Ask, "git-command"},
+	{"git reset", Allow, "git"},
+	{"git reset HEAD main.go", Allow, "git"},
+	{"git reset -q -- src/a.txt", Allow, "git"},
+	{"git reset main", Ask, "git-argument"},
+	{"git reset --mixed main", Ask, "git-argument"},
+	{"git reset main --", Ask, "git-argument"},
+	{"git reset --soft v1", Ask, "git-argument"},
+	{"git reset bee7a23", Ask, "git-argument"},
+	{"git reset ORIG_HEAD", Ask, "git-argument"},
+	{"git reset HEAD HEAD", Ask, "git-argument"},
 	{"git reset --hard", Ask, "git-option"},
 	{"git clean -fdx", Ask, "git-command"},
 	{"git checkout -- main.go", Ask, "git-option"},
@@ -325,7 +336,7 @@ var shellRequests = []struct {
 func TestShell(t *testing.T) {
 	y := newYard(t)
 	for _, x := range shellRequests {
-		v := y.place().Decide(Request{"Bash", y.given("command", x.command), y.root})
+		v := y.place().Decide(Request{Tool: "Bash", Arguments: y.given("command", x.command), Directory: y.root})
 		if v.Decision != x.want || v.Rule != x.rule || v.Reason == "" {
 			t.Errorf("%q: %+v, want %s by %s", x.command, v, x.want, x.rule)
 		}
@@ -404,13 +415,22 @@ func TestErrorsAsk(t *testing.T) {
 		{"a path twice in an edit", "MultiEdit", `{"file_path":"main.go","edits":[{"path":"main.go","path":"/etc/passwd"}]}`, y.root, "bad-arguments"},
 		{"a path in an edit that is no string", "MultiEdit", `{"file_path":"main.go","edits":[{"notebook_path":["/etc/passwd"]}]}`, y.root, "bad-arguments"},
 		{"edits in one another", "MultiEdit", `{"file_path":"main.go","edits":` + strings.Repeat("[", 100) + strings.Repeat("]", 100) + `}`, y.root, "bad-arguments"},
+		{"content that is no text", "Write", `{"file_path":"main.go","content":{"a":1}}`, y.root, "bad-arguments"},
+		{"no content", "Write", `{"file_path":"main.go"}`, y.root, "bad-arguments"},
+		{"an edit of nothing", "Edit", `{"file_path":"main.go"}`, y.root, "bad-arguments"},
+		{"an edit that is no text", "Edit", `{"file_path":"main.go","old_string":5,"new_string":["x"]}`, y.root, "bad-arguments"},
+		{"a time that is text", "Bash", `{"command":"ls","timeout":"5"}`, y.root, "bad-arguments"},
+		{"a truth value that is text", "Edit", `{"file_path":"main.go","old_string":"a","new_string":"b","replace_all":"yes"}`, y.root, "bad-arguments"},
+		{"edits that are no list", "MultiEdit", `{"file_path":"main.go","edits":{"old_string":"a"}}`, y.root, "bad-arguments"},
+		{"another agent's settings", "Write", `{"file_path":".pi/extensions/x.ts","content":""}`, y.root, "settings"},
+		{"what middleman copies", "Write", `{"file_path":".worktreeinclude","content":""}`, y.root, "settings"},
 		{"half a character in content", "Write", `{"file_path":"main.go","content":"\ud800"}`, y.root, "bad-arguments"},
 		{"the other half", "Read", `{"file_path":"a\udc00"}`, y.root, "bad-arguments"},
 		{"halves in the wrong order", "Read", `{"file_path":"a\udc00\ud83d"}`, y.root, "bad-arguments"},
 		{"bytes that are no text", "Read", "{\"file_path\":\"a\xff\"}", y.root, "bad-arguments"},
 		{"copilot elsewhere", "edit", `{"path":"/etc/passwd","old_str":"a","new_str":"b"}`, y.root, "outside"},
 	} {
-		if v := y.place().Decide(Request{x.tool, x.args, x.dir}); v.Decision != Ask || v.Rule != x.rule {
+		if v := y.place().Decide(Request{Tool: x.tool, Arguments: x.args, Directory: x.dir}); v.Decision != Ask || v.Rule != x.rule {
 			t.Errorf("%s: %+v, want ask by %s", x.name, v, x.rule)
 		}
 	}
@@ -423,9 +443,26 @@ func TestErrorsAsk(t *testing.T) {
 		{"MultiEdit", `{"file_path":"main.go","edits":[{"old_string":"a","new_string":"b"},{"path":"src/a.txt"}]}`},
 		{"Write", `{"file_path":"main.go","content":"{\"path\":\"/etc/passwd\"} \ud83d\ude00 \\ud800"}`},
 	} {
-		if v := y.place().Decide(Request{x.tool, x.args, y.root}); v.Decision != Allow {
+		if v := y.place().Decide(Request{Tool: x.tool, Arguments: x.args, Directory: y.root}); v.Decision != Allow {
 			t.Errorf("%s %s: %+v", x.tool, x.args, v)
 		}
+	}
+}
+
+// While the agent plans, no rule allows anything.
+func TestPlanMode(t *testing.T) {
+	y := newYard(t)
+	r := Request{Tool: "Bash", Arguments: y.given("command", "ls"), Directory: y.root}
+	if v := y.place().Decide(r); v.Decision != Allow {
+		t.Errorf("without it: %+v", v)
+	}
+	in := `{"hook_event_name":"PermissionRequest","permission_mode":"plan","agent_id":"a1","cwd":"` + y.root + `","tool_name":"Bash","tool_input":{"command":"ls"}}`
+	r, err := ReadHook("claude", strings.NewReader(in))
+	if err != nil || !r.Plans || !r.Aside {
+		t.Fatalf("the hook is %+v, %v", r, err)
+	}
+	if v := y.place().Decide(r); v.Decision != Ask || v.Rule != "plan" {
+		t.Errorf("in plan mode: %+v", v)
 	}
 }
 
@@ -433,8 +470,8 @@ func TestErrorsAsk(t *testing.T) {
 // would run something.
 func TestPlaces(t *testing.T) {
 	y := newYard(t)
-	read, status := Request{"Read", `{"file_path":"x"}`, y.root}, Request{"Bash", `{"command":"git status"}`, y.root}
-	list, search := Request{"Bash", `{"command":"ls"}`, y.root}, Request{"Bash", `{"command":"git grep x"}`, y.root}
+	read, status := Request{Tool: "Read", Arguments: `{"file_path":"x"}`, Directory: y.root}, Request{Tool: "Bash", Arguments: `{"command":"git status"}`, Directory: y.root}
+	list, search := Request{Tool: "Bash", Arguments: `{"command":"ls"}`, Directory: y.root}, Request{Tool: "Bash", Arguments: `{"command":"git grep x"}`, Directory: y.root}
 	linked := func(name string) func() ([]string, error) {
 		return func() ([]string, error) { return []string{filepath.Join(y.root, name)}, nil }
 	}
@@ -450,22 +487,22 @@ func TestPlaces(t *testing.T) {
 		want   Decision
 		rule   string
 	}{
-		{"the home directory", func(p *Place) { p.Root, p.Others, p.Private = y.base, nil, nil }, Request{"Read", read.Arguments, y.base}, Ask, "wide-root"},
+		{"the home directory", func(p *Place) { p.Root, p.Others, p.Private = y.base, nil, nil }, Request{Tool: "Read", Arguments: read.Arguments, Directory: y.base}, Ask, "wide-root"},
 		{"a directory that is gone", func(p *Place) { p.Root = y.base + "/gone" }, read, Ask, "other-worktree"},
 		{"no directory", func(p *Place) { p.Root = "" }, read, Ask, "no-directory"},
 		{"a link to it", func(p *Place) { y.ok(os.Symlink(y.root, y.base+"/link")); p.Root = y.base + "/link" }, read, Allow, "worktree"},
-		{"a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src") }, Request{"Read", `{"file_path":"src/a.txt"}`, y.root}, Ask, "other-worktree"},
-		{"middleman's own directory in it", func(p *Place) { p.Root, p.Home, p.Others = y.base, "", nil }, Request{"Read", `{"file_path":"data/middleman.db"}`, y.base}, Deny, "middleman"},
-		{"a home in the temporary directory", func(p *Place) { p.Temp = []string{y.base} }, Request{"Read", `{"file_path":"` + y.base + `/home/.ssh/id"}`, y.root}, Ask, "outside"},
+		{"a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src") }, Request{Tool: "Read", Arguments: `{"file_path":"src/a.txt"}`, Directory: y.root}, Ask, "other-worktree"},
+		{"middleman's own directory in it", func(p *Place) { p.Root, p.Home, p.Others = y.base, "", nil }, Request{Tool: "Read", Arguments: `{"file_path":"data/middleman.db"}`, Directory: y.base}, Deny, "middleman"},
+		{"a home in the temporary directory", func(p *Place) { p.Temp = []string{y.base} }, Request{Tool: "Read", Arguments: `{"file_path":"` + y.base + `/home/.ssh/id"}`, Directory: y.root}, Ask, "outside"},
 		{"settings that run a program", func(p *Place) { p.Git = func() error { return errors.New("core.fsmonitor is set") } }, status, Ask, "git-settings"},
 		{"no repository", func(p *Place) { p.Git = nil }, status, Ask, "git-unknown"},
-		{"a search of a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x ."}`, y.root}, Ask, "other-worktree"},
-		{"a search beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"grep -rn x in/a.txt .github"}`, y.root}, Allow, "shell-files"},
-		{"rg in a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"rg x"}`, y.root}, Ask, "other-worktree"},
-		{"rg beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{"Bash", `{"command":"rg x .github main.go"}`, y.root}, Allow, "shell-files"},
-		{"a search of git's directory", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -nr url ."}`, y.root + "/nested"}, Ask, "git-directory"},
-		{"another search of it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"rg --hidden url"}`, y.root + "/nested"}, Ask, "git-directory"},
-		{"a search without it", func(p *Place) { p.Root = y.root + "/nested" }, Request{"Bash", `{"command":"grep -r --exclude-dir=.git url ."}`, y.root + "/nested"}, Allow, "shell-files"},
+		{"a search of a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{Tool: "Bash", Arguments: `{"command":"grep -rn x ."}`, Directory: y.root}, Ask, "other-worktree"},
+		{"a search beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{Tool: "Bash", Arguments: `{"command":"grep -rn x in/a.txt .github"}`, Directory: y.root}, Allow, "shell-files"},
+		{"rg in a directory with a workspace in it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{Tool: "Bash", Arguments: `{"command":"rg x"}`, Directory: y.root}, Ask, "other-worktree"},
+		{"rg beside it", func(p *Place) { p.Others = append(p.Others, y.root+"/src/inner") }, Request{Tool: "Bash", Arguments: `{"command":"rg x .github main.go"}`, Directory: y.root}, Allow, "shell-files"},
+		{"a search of git's directory", func(p *Place) { p.Root = y.root + "/nested" }, Request{Tool: "Bash", Arguments: `{"command":"grep -nr url ."}`, Directory: y.root + "/nested"}, Ask, "git-directory"},
+		{"another search of it", func(p *Place) { p.Root = y.root + "/nested" }, Request{Tool: "Bash", Arguments: `{"command":"rg --hidden url"}`, Directory: y.root + "/nested"}, Ask, "git-directory"},
+		{"a search without it", func(p *Place) { p.Root = y.root + "/nested" }, Request{Tool: "Bash", Arguments: `{"command":"grep -r --exclude-dir=.git url ."}`, Directory: y.root + "/nested"}, Allow, "shell-files"},
 		{"a program of the worktree", func(p *Place) { p.Path = y.root + "/tools:/usr/bin:/bin" }, list, Ask, "own-program"},
 		{"git of the worktree", func(p *Place) { p.Path = "./tools:/usr/bin:/bin" }, status, Ask, "own-program"},
 		{"a program behind a link", func(p *Place) { p.Path = y.base + "/tools:/usr/bin:/bin" }, list, Ask, "own-program"},
@@ -476,7 +513,7 @@ func TestPlaces(t *testing.T) {
 		{"git's search of what cannot be listed", func(p *Place) { p.Linked = func() ([]string, error) { return nil, errors.New("no index") } }, search, Ask, "git-settings"},
 		{"git's search of what is not known", func(p *Place) { p.Linked = nil }, search, Ask, "git-unknown"},
 		{"another command of git's beside a link", func(p *Place) { p.Linked = linked("out") }, status, Allow, "git"},
-		{"a bare repository around", func(p *Place) { p.Root = y.root + "/bare" }, Request{"Bash", status.Arguments, y.root + "/bare"}, Ask, "nested-repository"},
+		{"a bare repository around", func(p *Place) { p.Root = y.root + "/bare" }, Request{Tool: "Bash", Arguments: status.Arguments, Directory: y.root + "/bare"}, Ask, "nested-repository"},
 	} {
 		p := y.place()
 		x.change(&p)
@@ -671,7 +708,7 @@ func FuzzDecide(f *testing.F) {
 	f.Add("apply_patch", `{"command":"*** Begin Patch\n*** Add File: a\n+x\n*** End Patch"}`)
 	p := Place{Root: f.TempDir()}
 	f.Fuzz(func(t *testing.T, tool, args string) {
-		v := p.Decide(Request{tool, args, p.Root})
+		v := p.Decide(Request{Tool: tool, Arguments: args, Directory: p.Root})
 		_, err := object([]byte(args))
 		if v.Decision == Allow && (err != nil || tools()[tool] == nil) || v.Rule == "" || v.Reason == "" {
 			t.Errorf("%s %s: %+v", tool, args, v)

@@ -50,7 +50,7 @@ func TestCommandsOnDirectoriesWithLinks(t *testing.T) {
 		}},
 	} {
 		for _, command := range x.commands {
-			if v := y.place().Decide(Request{"Bash", y.given("command", command), y.root}); v.Decision != x.want || v.Rule != x.rule {
+			if v := y.place().Decide(Request{Tool: "Bash", Arguments: y.given("command", command), Directory: y.root}); v.Decision != x.want || v.Rule != x.rule {
 				t.Errorf("%s: %+v, want %s by %s", command, v, x.want, x.rule)
 			}
 		}

@@ -21,8 +21,8 @@ type gitOptions struct {
 	// follows says that it reads tracked files through links that are where their
 	// directories were.
 	follows bool
-	// writes decides on the paths that the command writes. Nil means that it writes
-	// none of its arguments.
+	// writes decides on what the command changes, by its arguments. Nil means that it
+	// changes nothing that they name.
 	writes command
 }
 
@@ -174,6 +174,21 @@ func gitRemove(p Place, dir string, paths []string) Verdict {
 	return p.all(dir, paths, true)
 }
 
+// gitReset is git reset, of the index alone: to another commit it takes those in between
+// off the branch. What a word means git alone knows, but it refuses one that is both a
+// path and a commit.
+func gitReset(p Place, dir string, words []string) Verdict {
+	for i, word := range words {
+		if i == 0 && (word == "HEAD" || word == "@") {
+			continue
+		}
+		if _, err := os.Lstat(join(dir, word)); err != nil {
+			return ask("git-argument", "git reset to %s may take commits off the branch", word)
+		}
+	}
+	return onGit
+}
+
 // worktreeOnly decides on reading a path of the worktree; a temporary file is none.
 func (p Place) worktreeOnly(dir, path string) Verdict {
 	v := p.file(dir, path, false)
@@ -276,7 +291,7 @@ var gitCommands = sync.OnceValue(func() map[string]gitOptions {
 		"switch":   {flags: []string{"-q"}, next: []string{"-c", "--create"}},
 		"checkout": {flags: []string{"-q"}, next: []string{"-b"}, want: has("-b")},
 		"restore":  {flags: []string{"--staged", "-S", "-q"}, values: []string{"--source", "-s"}, want: has("--staged", "-S")},
-		"reset":    {flags: []string{"-q", "--soft", "--mixed"}},
+		"reset":    {flags: []string{"-q", "--soft", "--mixed"}, writes: gitReset},
 		"mv":       {flags: []string{"-v", "-n", "-k"}, writes: copies(options{}, true)},
 		"rm":       {flags: []string{"-q", "-n", "-r", "--cached"}, writes: gitRemove},
 	}

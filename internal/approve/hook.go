@@ -68,6 +68,7 @@ func readHook(agent string, in io.Reader) (r Request, err error) {
 	switch shapes[agent] {
 	case nested:
 		r.Tool, r.Directory, args = a.text("tool_name"), a.text("cwd"), values["tool_input"]
+		r.Plans, r.Aside = a.optional("permission_mode") == "plan", a.optional("agent_id") != ""
 		if event := a.text("hook_event_name"); event != "PermissionRequest" && a.err == nil {
 			return r, fmt.Errorf("the event is %.80q, not PermissionRequest", event)
 		}

@@ -182,10 +182,35 @@ func (a *arguments) decode(name string, to any) {
 	}
 }
 
-// ignore notes arguments that do not change the decision.
+// kinds are how the arguments of tools begin as JSON: text, a number, a list, true or false.
+// Of an argument that is not here nothing is known.
+var kinds = func() map[string]string {
+	kinds := map[string]string{}
+	for begins, names := range map[string]string{
+		`"`:           "cell_id cell_type description edit_mode glob mode new_source new_str new_string old_str old_string output_mode pages pattern shellId type",
+		"-0123456789": "-A -B -C head_limit initial_wait insert_line limit offset timeout",
+		"[":           "edits ignore view_range",
+		"tf":          "-i -n multiline replace_all run_in_background",
+	} {
+		for _, name := range strings.Fields(names) {
+			kinds[name] = begins
+		}
+	}
+	return kinds
+}()
+
+// ignore notes arguments whose value does not change the decision. One of another kind
+// than it must have is an error: who knows what the tool makes of it.
 func (a *arguments) ignore(names []string) {
 	for _, name := range names {
 		a.used[name] = true
+		raw := bytes.TrimSpace(a.values[name])
+		if begins := kinds[name]; begins == "" || len(raw) == 0 || string(raw) == "null" || strings.IndexByte(begins, raw[0]) >= 0 {
+			continue
+		}
+		if a.err == nil {
+			a.err = fmt.Errorf("%s is of another type than it must be", name)
+		}
 	}
 }
 

@@ -248,8 +248,8 @@ var controlledEnds = []string{".code-workspace", ".sublime-project"}
 func init() {
 	for _, names := range []string{
 		// agents
-		".agent .agents .amp .augment .claude .claude.json .clinerules .codex .continue .copilot .cursor .cursorrules .gemini .goose .goosehints",
-		".junie .kilocode .kiro .mcp.json .middleman.toml .opencode .qwen .roo .roomodes .roorules .trae .windsurf .windsurfrules",
+		".agent .agents .amp .augment .claude .claude.json .clinerules .codex .continue .copilot .cursor .cursorrules .gemini .factory .goose .goosehints",
+		".junie .kilocode .kimi .kimi-code .kiro .mcp.json .middleman.toml .opencode .pi .qwen .roo .roomodes .roorules .trae .windsurf .windsurfrules .worktreeinclude",
 		"agent.md agents.md agents.override.md claude.md claude.local.md crush.json .crush.json gemini.md opencode.json opencode.jsonc qwen.md",
 		// editors
 		".devcontainer .devcontainer.json .dir-locals.el .dir-locals-2.el .emacs.d .exrc .fleet .gvimrc .helix .idea .kakrc .lapce .lvimrc",
@@ -257,7 +257,7 @@ func init() {
 		// debuggers and interpreters at a prompt
 		".gdbearlyinit .gdbinit .ghci .iex.exs .irbrc .lldbinit .ocamlinit .octaverc .pdbrc .pryrc .radare2rc .renviron .rprofile",
 		// shells that change into the directory
-		".autoenv .autoenv.zsh .autoenv_leave.zsh .envrc .rtx.toml .tool-versions",
+		".autoenv .autoenv.zsh .autoenv_leave.zsh .env.leave .envrc .in .out .rtx.toml .tool-versions",
 		// hooks, and what other version control runs
 		".bzr .gitconfig .githooks .gitmodules .hg .husky .jj .overcommit.yml .pre-commit-config.yaml .pre-commit-config.yml .pre-commit-hooks.yaml",
 		".sl .svn _darcs captainhook.json",

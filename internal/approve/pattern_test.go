@@ -70,7 +70,7 @@ func TestPatternsThroughLinks(t *testing.T) {
 		{"", "none/**/x/*", Allow, "worktree"},
 	} {
 		for tool, args := range map[string]string{"Glob": `{"path":%q,"pattern":%q}`, "Grep": `{"path":%q,"glob":%q,"pattern":"x"}`} {
-			v := y.place().Decide(Request{tool, fmt.Sprintf(args, x.path, x.pattern), y.root})
+			v := y.place().Decide(Request{Tool: tool, Arguments: fmt.Sprintf(args, x.path, x.pattern), Directory: y.root})
 			if v.Decision != x.want || v.Rule != x.rule {
 				t.Errorf("%s %q in %q: %+v, want %s by %s", tool, x.pattern, x.path, v, x.want, x.rule)
 			}
@@ -91,11 +91,11 @@ func TestPatternsAreBounded(t *testing.T) {
 		}
 	}
 	for pattern, want := range map[string]Decision{"**/*.go": Allow, "src/*/*.go": Allow, "src/1/**/*.go": Allow, "src/**/*.go": Ask} {
-		if v := y.place().Decide(Request{"Glob", fmt.Sprintf(`{"pattern":%q}`, pattern), y.root}); v.Decision != want {
+		if v := y.place().Decide(Request{Tool: "Glob", Arguments: fmt.Sprintf(`{"pattern":%q}`, pattern), Directory: y.root}); v.Decision != want {
 			t.Errorf("%s: %+v, want %s", pattern, v, want)
 		}
 	}
-	if v := y.place().Decide(Request{"Bash", `{"command":"diff src/1 src/full"}`, y.root}); v.Decision != Ask {
+	if v := y.place().Decide(Request{Tool: "Bash", Arguments: `{"command":"diff src/1 src/full"}`, Directory: y.root}); v.Decision != Ask {
 		t.Errorf("diff: %+v", v)
 	}
 }
@@ -111,12 +111,12 @@ func TestPathsThatAreRewritten(t *testing.T) {
 			"Read": "file_path", "Write": "file_path", "Edit": "file_path", "MultiEdit": "file_path", "NotebookRead": "notebook_path", "NotebookEdit": "notebook_path",
 			"LS": "path", "view": "path", "create": "path", "edit": "path", "Glob": "path", "Grep": "path",
 		} {
-			if v := y.place().Decide(Request{tool, y.given(name, path), y.root}); v.Decision != Ask || v.Rule != "bad-path" {
+			if v := y.place().Decide(Request{Tool: tool, Arguments: y.given(name, path), Directory: y.root}); v.Decision != Ask || v.Rule != "bad-path" {
 				t.Errorf("%s %q: %+v, want ask by bad-path", tool, path, v)
 			}
 		}
 		for tool, name := range map[string]string{"Glob": "pattern", "Grep": "glob"} {
-			if v := y.place().Decide(Request{tool, y.given(name, path), y.root}); v.Decision != Ask || v.Rule != "pattern" {
+			if v := y.place().Decide(Request{Tool: tool, Arguments: y.given(name, path), Directory: y.root}); v.Decision != Ask || v.Rule != "pattern" {
 				t.Errorf("%s %q: %+v, want ask by pattern", tool, path, v)
 			}
 		}
@@ -124,7 +124,7 @@ func TestPathsThatAreRewritten(t *testing.T) {
 	for _, x := range []struct{ tool, name, value string }{
 		{"Read", "file_path", "a b"}, {"Read", "file_path", "src/$id.tsx"}, {"Read", "file_path", "a:b"}, {"Grep", "pattern", " $x"}, {"Glob", "pattern", "a b/*.go"},
 	} {
-		if v := y.place().Decide(Request{x.tool, y.given(x.name, x.value), y.root}); v.Decision != Allow {
+		if v := y.place().Decide(Request{Tool: x.tool, Arguments: y.given(x.name, x.value), Directory: y.root}); v.Decision != Allow {
 			t.Errorf("%s %q: %+v", x.tool, x.value, v)
 		}
 	}

@@ -1,8 +1,14 @@
 package approve
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf16"
+	"unicode/utf8"
 
 	"middleman/internal/plaintext"
 )
@@ -30,6 +36,62 @@ func Summary(r Request) string {
 		return string(line)
 	}
 	return r.Tool
+}
+
+// Text returns what a person reads of a request: its diff or, without one, its
+// arguments, indented if they are JSON. Letters that the JSON escapes are written as they
+// are; what does not show stays escaped.
+func Text(diff, arguments string) string {
+	if diff != "" {
+		return diff
+	}
+	var out bytes.Buffer
+	if json.Indent(&out, []byte(arguments), "", "  ") != nil { // of what a rule decided it is only the beginning
+		return arguments
+	}
+	return unescaped(out.String())
+}
+
+// unescaped returns JSON with the letters that it need not escape.
+func unescaped(text string) string {
+	var out strings.Builder
+	for len(text) > 1 {
+		r, n := utf8.RuneError, 2
+		switch {
+		case text[0] != '\\':
+			n = 1
+		case text[1] == 'u':
+			r, n = escapedRune(text)
+		}
+		if r > unicode.MaxASCII && r != utf8.RuneError && unicode.IsPrint(r) {
+			out.WriteRune(r)
+		} else {
+			out.WriteString(text[:n])
+		}
+		text = text[n:]
+	}
+	return out.String() + text
+}
+
+// escapedRune decodes the \u with which text begins, and its second half.
+func escapedRune(text string) (r rune, n int) {
+	unit := func(text string) (rune, bool) {
+		if len(text) < 6 || text[:2] != `\u` {
+			return 0, false
+		}
+		v, err := strconv.ParseUint(text[2:6], 16, 32)
+		return rune(v), err == nil
+	}
+	r, ok := unit(text)
+	switch low, paired := unit(text[min(6, len(text)):]); {
+	case !ok:
+		return utf8.RuneError, 2
+	case utf16.IsSurrogate(r) && paired:
+		return utf16.DecodeRune(r, low), 12
+	case utf16.IsSurrogate(r):
+		return utf8.RuneError, 6
+	}
+	return r, 6
 }
 
 // edit is what a tool changes in one place of a file.

@@ -31,7 +31,7 @@ func Slug(name string) (string, error) {
 	slug = strings.Trim(slug, "-._")
 	switch {
 	case slug == "":
-		return "", fmt.Errorf("name %q: no ASCII letter or digit in it: %w", name, ErrBadName)
+		return "", fmt.Errorf("name %q: no ASCII letter or digit in it, which a branch and a directory get from it: add one: %w", name, ErrBadName)
 	case strings.Contains(slug, ".."):
 		return "", fmt.Errorf("name %q: contains %q: %w", name, "..", ErrBadName)
 	case strings.HasSuffix(slug, ".lock"):
@@ -91,8 +91,11 @@ func checkTyped(name string) error {
 	if strings.ContainsFunc(name, func(r rune) bool { return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Co) }) {
 		return refuse("contains a control character")
 	}
-	if strings.ContainsAny(name, `/\`) {
+	if strings.Contains(name, "/") {
 		return refuse("contains a slash")
+	}
+	if strings.Contains(name, `\`) {
+		return refuse("contains a backslash")
 	}
 	if strings.Contains(name, "..") {
 		return refuse(`contains ".."`)

@@ -79,6 +79,7 @@ type Queue struct {
 // waiting is a request that waits.
 type waiting struct {
 	hooks   int                    // how many calls of Ask wait for it
+	aside   bool                   // a subagent asks: see GoneOn
 	verdict func() approve.Verdict // what the rules say now, nil until asked is closed
 	asked   chan struct{}          // closed when its hook has asked this server
 	answer  store.Approval         // without a decision until done is closed
@@ -158,11 +159,11 @@ func plainForm(arguments string) string {
 	return string(text)
 }
 
-// Ask returns a with a decision. It decides by verdict or, if that is to ask, waits
+// Ask returns a with a decision. aside says that a subagent asks. Ask decides by verdict or, if that is to ask, waits
 // for Answer. If ctx ends first, the request waits no more and the error is that
 // of ctx. A hook whose call was cut off asks again with the same id: it gets the
 // decision that was made meanwhile, or waits again.
-func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approve.Verdict) (store.Approval, error) {
+func (q *Queue) Ask(ctx context.Context, a store.Approval, aside bool, verdict func() approve.Verdict) (store.Approval, error) {
 	known, err := q.Store.Approval(ctx, a.ID)
 	switch {
 	case errors.Is(err, store.ErrNotFound):
@@ -175,7 +176,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 	case !shown(a): // only the beginning of it is recorded
 		return known, ErrNotShown
 	default:
-		return q.again(ctx, known, verdict)
+		return q.again(ctx, known, aside, verdict)
 	}
 	v, err := q.decide(ctx, a, verdict)
 	if err != nil {
@@ -193,7 +194,7 @@ func (q *Queue) Ask(ctx context.Context, a store.Approval, verdict func() approv
 		a.Arguments, a.Diff = cut(a.Arguments), cut(a.Diff)
 		return a, errors.Join(q.Store.AddApproval(ctx, a), ErrNotShown)
 	}
-	w, err := q.enter(ctx, a, verdict, func(ctx context.Context) error { return q.Store.AddApproval(ctx, a) })
+	w, err := q.enter(ctx, a, aside, verdict, func(ctx context.Context) error { return q.Store.AddApproval(ctx, a) })
 	if err != nil {
 		return a, err
 	}
@@ -219,12 +220,12 @@ func (q *Queue) decide(ctx context.Context, a store.Approval, verdict func() app
 }
 
 // again waits for a request that waits, or did until its hook or the server ended.
-func (q *Queue) again(ctx context.Context, known store.Approval, verdict func() approve.Verdict) (store.Approval, error) {
+func (q *Queue) again(ctx context.Context, known store.Approval, aside bool, verdict func() approve.Verdict) (store.Approval, error) {
 	v := verdict()
 	if v.Decision != approve.Ask {
 		v = approve.Verdict{Rule: known.Rule, Reason: "its hook asks again"}
 	}
-	w, err := q.enter(ctx, known, verdict, func(ctx context.Context) error {
+	w, err := q.enter(ctx, known, aside, verdict, func(ctx context.Context) error {
 		err := q.Store.ReopenApproval(ctx, known.ID, v.Rule, v.Reason)
 		if errors.Is(err, store.ErrNotFound) {
 			return nil // it was decided a moment ago, or waits still
@@ -240,7 +241,7 @@ func (q *Queue) again(ctx context.Context, known store.Approval, verdict func() 
 // enter makes the caller wait for a request, which write stores. It goes on if ctx
 // ends: a request that is stored, and that nobody waits for, would be listed for
 // ever. wait closes it.
-func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() approve.Verdict, write func(context.Context) error) (*waiting, error) {
+func (q *Queue) enter(ctx context.Context, a store.Approval, aside bool, verdict func() approve.Verdict, write func(context.Context) error) (*waiting, error) {
 	ctx = context.WithoutCancel(ctx)
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -249,7 +250,7 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() appr
 		if w.verdict == nil {
 			close(w.asked)
 		}
-		w.verdict = verdict
+		w.verdict, w.aside = verdict, aside
 		return w, nil
 	}
 	if n := len(q.of(a.SessionID)); n >= maxWaiting {
@@ -265,7 +266,7 @@ func (q *Queue) enter(ctx context.Context, a store.Approval, verdict func() appr
 	if err != nil {
 		return nil, err
 	}
-	w := &waiting{hooks: 1, verdict: verdict, asked: make(chan struct{}), answer: now, done: make(chan struct{})}
+	w := &waiting{hooks: 1, aside: aside, verdict: verdict, asked: make(chan struct{}), answer: now, done: make(chan struct{})}
 	close(w.asked)
 	if now.Decision != "" {
 		close(w.done)
@@ -310,6 +311,29 @@ func (q *Queue) Oldest(session string) *store.Approval {
 		return &list[0]
 	}
 	return nil
+}
+
+// WentOn is the reason of requests that GoneOn has closed.
+const WentOn = "the agent went on without an answer"
+
+// GoneOn closes requests of a session that began before at, because its agent did
+// something after at that it would not have done while it waits. If it ran what summary
+// says, those of that summary are closed; with "" the turn is over, and all are but those
+// of subagents. A request whose hook has not asked this server again is left to that.
+func (q *Queue) GoneOn(ctx context.Context, session, summary string, at time.Time) error {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var failed error
+	for _, a := range q.of(session) {
+		w := q.waiting[a.ID]
+		over := summary == "" && !w.aside || summary != "" && summary == a.Summary
+		if w.verdict == nil || !over || !a.CreatedAt.Before(at) {
+			continue
+		}
+		_, err := q.settle(ctx, a.ID, store.Undecided, WentOn, "")
+		failed = errors.Join(failed, err)
+	}
+	return failed
 }
 
 // End closes what a session waits for, which has ended. Its hooks may outlive it,

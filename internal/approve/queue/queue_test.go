@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -61,6 +62,63 @@ func TestSameRequest(t *testing.T) {
 	}
 }
 
+// An agent that goes on without an answer waits for none: what its turn asked is closed,
+// but not what a subagent asks, nor what it asks later.
+func TestGoneOn(t *testing.T) {
+	q, changes := open(t)
+	var hooks sync.WaitGroup
+	ctx, cancel := context.WithCancel(t.Context())
+	ask := func(n int, aside bool) store.Approval {
+		a := request(n)
+		hooks.Go(func() {
+			if got, err := q.Ask(ctx, a, aside, toAsk); !errors.Is(err, context.Canceled) && (err != nil || got.Reason != WentOn) {
+				t.Errorf("request %d: %+v, %v", n, got, err)
+			}
+		})
+		for (<-changes).ID != a.ID {
+		}
+		return a
+	}
+	first, second, nested := ask(1, false), ask(2, false), ask(3, true)
+	rest := func(want ...store.Approval) {
+		t.Helper()
+		var got, ids []string
+		for _, a := range listed(q, first.SessionID) {
+			got = append(got, a.ID)
+		}
+		for _, a := range want {
+			ids = append(ids, a.ID)
+		}
+		if !slices.Equal(got, ids) {
+			t.Errorf("%q wait, want %q", got, ids)
+		}
+	}
+	over := func(summary string, at time.Time) {
+		t.Helper()
+		if err := q.GoneOn(t.Context(), first.SessionID, summary, at); err != nil {
+			t.Error(err)
+		}
+	}
+	over(first.Summary, first.CreatedAt)
+	rest(first, second, nested)
+	over("Bash: something else", time.Now())
+	rest(first, second, nested)
+	over(first.Summary, time.Now())
+	rest(second, nested)
+	over("", time.Now())
+	rest(nested)
+	cancel()
+	hooks.Wait()
+	rest()
+}
+
+// listed returns what waits of a session.
+func listed(q *Queue, session string) []store.Approval {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	return q.of(session)
+}
+
 // However answers, hooks that ask again and hooks that end meet, a request has one
 // decision: that of the one answer that succeeded, and no hook gets another.
 func TestOneAnswerCounts(t *testing.T) {
@@ -73,7 +131,7 @@ func TestOneAnswerCounts(t *testing.T) {
 		var hooks, others sync.WaitGroup
 		hook := func(ctx context.Context) {
 			hooks.Go(func() {
-				decided, err := q.Ask(ctx, a, toAsk)
+				decided, err := q.Ask(ctx, a, false, toAsk)
 				if err != nil && !errors.Is(err, context.Canceled) {
 					t.Errorf("ask: %v", err)
 				}
@@ -144,15 +202,15 @@ func TestWaitingIsBounded(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var hooks sync.WaitGroup
 	for n := range maxWaiting {
-		hooks.Go(func() { _, _ = q.Ask(ctx, request(n), toAsk) })
+		hooks.Go(func() { _, _ = q.Ask(ctx, request(n), false, toAsk) })
 		<-changes
 	}
-	if _, err := q.Ask(ctx, request(-1), toAsk); !errors.Is(err, ErrNotShown) {
+	if _, err := q.Ask(ctx, request(-1), false, toAsk); !errors.Is(err, ErrNotShown) {
 		t.Errorf("one more: %v", err)
 	}
 	other := request(-2)
 	other.SessionID = "s2"
-	hooks.Go(func() { _, _ = q.Ask(ctx, other, toAsk) })
+	hooks.Go(func() { _, _ = q.Ask(ctx, other, false, toAsk) })
 	if a := <-changes; a.SessionID != "s2" {
 		t.Errorf("%+v", a)
 	}
@@ -169,7 +227,7 @@ func TestErrorsAllowNothing(t *testing.T) {
 	q, _ := open(t)
 	a := request(1)
 	q.Store.Close()
-	got, err := q.Ask(t.Context(), a, func() approve.Verdict { return approve.Verdict{Decision: approve.Allow} })
+	got, err := q.Ask(t.Context(), a, false, func() approve.Verdict { return approve.Verdict{Decision: approve.Allow} })
 	if err == nil || got.Decision == store.Allowed {
 		t.Errorf("%+v, %v", got, err)
 	}
@@ -192,7 +250,7 @@ func TestOthersAreTold(t *testing.T) {
 	}
 	var hooks sync.WaitGroup
 	asks := func(a store.Approval) store.Approval {
-		hooks.Go(func() { _, _ = q.Ask(t.Context(), a, toAsk) })
+		hooks.Go(func() { _, _ = q.Ask(t.Context(), a, false, toAsk) })
 		return <-changes
 	}
 	one, two := asks(request(1)), asks(request(2))
@@ -221,13 +279,13 @@ func TestAskedAgainSaysWhy(t *testing.T) {
 	a := request(1)
 	ctx, cancel := context.WithCancel(t.Context())
 	var hooks sync.WaitGroup
-	hooks.Go(func() { _, _ = q.Ask(ctx, a, toAsk) })
+	hooks.Go(func() { _, _ = q.Ask(ctx, a, false, toAsk) })
 	<-changes
 	cancel()
 	hooks.Wait()
 	<-changes
 	hooks.Go(func() {
-		_, _ = q.Ask(t.Context(), a, func() approve.Verdict { return approve.Verdict{Decision: approve.Ask, Rule: "outside", Reason: "now"} })
+		_, _ = q.Ask(t.Context(), a, false, func() approve.Verdict { return approve.Verdict{Decision: approve.Ask, Rule: "outside", Reason: "now"} })
 	})
 	if again := <-changes; again.Decision != "" || again.Rule != "outside" || again.Reason != "now" {
 		t.Errorf("%+v", again)
@@ -260,7 +318,7 @@ func TestCutAnywhere(t *testing.T) {
 		c := &cutContext{Context: ctx, cut: cut}
 		c.left.Store(n)
 		q.Changed = func(store.Approval, *store.Approval) { cut() }
-		if _, err := q.Ask(c, request(int(n)), toAsk); !errors.Is(err, context.Canceled) {
+		if _, err := q.Ask(c, request(int(n)), false, toAsk); !errors.Is(err, context.Canceled) {
 			t.Fatalf("cut at %d: %v", n, err)
 		}
 		cut()
@@ -284,7 +342,7 @@ func TestTheNextServer(t *testing.T) {
 		var hooks sync.WaitGroup
 		list := []store.Approval{request(1), request(2), request(3), request(4)}
 		for _, a := range list {
-			hooks.Go(func() { _, _ = old.Ask(ctx, a, toAsk) })
+			hooks.Go(func() { _, _ = old.Ask(ctx, a, false, toAsk) })
 			<-changes
 		}
 		if !killed {
@@ -303,7 +361,7 @@ func TestTheNextServer(t *testing.T) {
 		if a, err := q.Answer(t.Context(), list[1].ID, store.Denied, "", "me"); err != nil || a.Decision != store.Denied {
 			t.Errorf("denied before its hook is back: %+v, %v", a, err)
 		}
-		if a, err := q.Ask(t.Context(), list[1], toAsk); err != nil || a.Decision != store.Denied {
+		if a, err := q.Ask(t.Context(), list[1], false, toAsk); err != nil || a.Decision != store.Denied {
 			t.Errorf("its hook: %+v, %v", a, err)
 		}
 
@@ -319,7 +377,7 @@ func TestTheNextServer(t *testing.T) {
 		}()
 		changed := func() approve.Verdict { return approve.Verdict{Decision: approve.Ask, Rule: "other", Reason: "else"} }
 		hooks.Go(func() {
-			if a, err := q.Ask(t.Context(), list[0], changed); err != nil || a.Decision != store.Allowed {
+			if a, err := q.Ask(t.Context(), list[0], false, changed); err != nil || a.Decision != store.Allowed {
 				t.Errorf("%+v, %v", a, err)
 			}
 		})
@@ -333,7 +391,7 @@ func TestTheNextServer(t *testing.T) {
 		q.mu.Lock()
 		asked := q.waiting[list[2].ID].asked
 		q.mu.Unlock()
-		hooks.Go(func() { _, _ = q.Ask(t.Context(), list[2], toAsk) })
+		hooks.Go(func() { _, _ = q.Ask(t.Context(), list[2], false, toAsk) })
 		<-asked
 		if err := q.closeUnasked(t.Context()); err != nil {
 			t.Error(err)

@@ -187,7 +187,8 @@ in a table:
     grace = "10s"
 
 What the file leaves out has its default. A key that is not in this list is an error,
-which names the line.`
+which names the line. While there is one, commands that show, reach or stop what runs
+go on without the settings, and say so; all others refuse.`
 
 // repositoryPage is the manual's page of .middleman.toml.
 func repositoryPage() manual.Page {

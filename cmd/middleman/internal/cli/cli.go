@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -147,7 +148,7 @@ func (c *CLI) root(given []string) *cobra.Command {
 			if Sandboxed() {
 				return c.prepareSandboxed(cmd)
 			}
-			return errors.Join(c.redirect(cmd, args), c.prepare())
+			return errors.Join(c.redirect(cmd, args), c.prepare(cmd))
 		},
 		RunE: func(cmd *cobra.Command, args []string) error {
 			switch {
@@ -176,7 +177,7 @@ func (c *CLI) root(given []string) *cobra.Command {
 
 // prepare finds the directories and loads the settings. It makes nothing. It
 // refuses files that another user could have written before it reads them.
-func (c *CLI) prepare() (err error) {
+func (c *CLI) prepare(cmd *cobra.Command) (err error) {
 	if c.Dirs, err = config.FindDirs(); err != nil {
 		return err
 	}
@@ -191,8 +192,29 @@ func (c *CLI) prepare() (err error) {
 	if err != nil {
 		return err
 	}
-	c.Config, err = config.Load(c.Dirs.File())
+	if c.Config, err = config.Load(c.Dirs.File()); err != nil && forWhatRuns(cmd) {
+		c.Config = config.Default()
+		c.Config.Attach.Clipboard, c.Config.Terminal.Clipboard = "deny", "deny" // as the settings may say
+		if cmd.Flags().Lookup("agent") == nil {                                 // else an agent runs it
+			fmt.Fprintf(c.Errs, "middleman: note: the settings cannot be read, and this command goes on without them: %v\n", err)
+		}
+		return nil
+	}
 	return err
+}
+
+// forWhatRuns reports whether a command shows, reaches or ends what runs. It goes on if
+// the settings cannot be read: whoever mistypes one must neither lose sight of agents
+// nor cut off their hooks. None of these commands starts anything, and a server that they
+// would start reads the settings itself.
+func forWhatRuns(cmd *cobra.Command) bool {
+	if !cmd.HasParent() {
+		return true // the dashboard
+	}
+	return slices.Contains([]string{
+		"approvals", "approve", "attach", "capture", "deny", "events", "export", "logs", "ls", "path", "report", "search", "send",
+		"server logs", "server status", "server stop", "show", "status", "status explain", "stop", "tmux", "wait", "watch",
+	}, strings.TrimPrefix(cmd.CommandPath(), cmd.Root().Name()+" "))
 }
 
 // Confirm asks a question at the terminal and waits for the answer. Only y and

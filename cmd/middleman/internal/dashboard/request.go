@@ -1,8 +1,6 @@
 package dashboard
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,6 +10,7 @@ import (
 
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
+	"middleman/internal/approve"
 	"middleman/internal/plaintext"
 )
 
@@ -81,14 +80,7 @@ func requestText(a api.Approval) []string {
 		plaintext.Line(fmt.Sprintf("%s in %s asks to use %s", a.Agent, a.Session, a.Tool)),
 		plaintext.Line(a.Rule + ": " + a.Reason), "",
 	}
-	text := a.Diff
-	if text == "" {
-		var indented bytes.Buffer
-		if text = a.Arguments; json.Indent(&indented, []byte(text), "", "  ") == nil {
-			text = indented.String()
-		}
-	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(approve.Text(a.Diff, a.Arguments)) {
 		// Text keeps tabs, and what else ends a line it spells out.
 		lines = append(lines, untab(plaintext.Text(strings.TrimSuffix(line, "\n"))))
 	}

@@ -2,6 +2,7 @@ package launch
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 
@@ -109,6 +110,9 @@ func (c commands) parent(ctx context.Context, target string) (*client.Client, st
 // asParent returns a client that calls as a process of this session.
 func (c commands) asParent(ctx context.Context) (*client.Client, error) {
 	token := os.Getenv("MIDDLEMAN_TOKEN")
+	if token == "" {
+		return nil, errors.New("this is not the terminal of a session (MIDDLEMAN_TOKEN is not set): name the session with --parent TARGET")
+	}
 	if cli.Sandboxed() {
 		return sessions.AsSession(c.CLI, token)
 	}

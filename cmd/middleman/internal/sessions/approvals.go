@@ -1,9 +1,7 @@
 package sessions
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -184,16 +182,7 @@ func (c commands) chosen(ctx context.Context, server *client.Client, given []str
 func (c commands) showApproval(a api.Approval) {
 	fmt.Fprintf(c.Errs, "%s in %s wants %s\n%s: %s\n", plaintext.Line(a.Agent), plaintext.Line(a.Session), plaintext.Line(a.Summary),
 		a.Rule, plaintext.Line(a.Reason))
-	text := a.Diff
-	if text == "" {
-		var out bytes.Buffer
-		if json.Indent(&out, []byte(a.Arguments), "", "  ") != nil { // of what a rule decided it is only the beginning
-			out.Reset()
-			out.WriteString(a.Arguments)
-		}
-		text = out.String()
-	}
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(approve.Text(a.Diff, a.Arguments)) {
 		fmt.Fprintln(c.Out, strings.TrimRight(line, "\r\n"))
 	}
 }

@@ -77,12 +77,17 @@ func (c commands) approveHook(ctx context.Context, name string, wait time.Durati
 	if err != nil {
 		return fmt.Errorf("read the hook's input: %w", err)
 	}
-	limited, cancel := context.WithTimeout(ctx, wait)
+	read, done := whileRead(ctx, c.BytesOut)
+	defer done()
+	limited, cancel := context.WithTimeout(read, wait)
 	defer cancel()
 	out, err := c.decide(limited, name, raw)
-	if err == nil {
+	switch {
+	case err == nil:
 		_, err = c.BytesOut.Write(append(out, '\n'))
 		return err
+	case errors.Is(context.Cause(read), errNoReader):
+		return errNoReader
 	}
 	fmt.Fprintf(c.Errs, "middleman: approve: %s: the agent's own dialog asks\n", cli.Message(err))
 	reporting, cancel := context.WithTimeout(context.WithoutCancel(ctx), reportTime)
@@ -106,6 +111,7 @@ func (c commands) decide(ctx context.Context, name string, raw []byte) ([]byte, 
 	}
 	a, err := c.requestApproval(ctx, session, token, api.NewApproval{
 		ID: terminal.NewID("a"), Agent: name, Tool: r.Tool, Arguments: r.Arguments, Directory: r.Directory, Path: os.Getenv("PATH"),
+		Plans: r.Plans, Aside: r.Aside,
 	})
 	if err != nil {
 		return nil, err
