@@ -38,10 +38,12 @@ type Tracker struct {
 	Held bool `json:"held,omitempty"`
 	// Turn is the newest turn that has begun, and Turns are some of before. Tool and
 	// Call say which call of a tool Heard is about.
-	Turn  string   `json:"turn,omitempty"`
-	Turns []string `json:"turns,omitempty"`
-	Tool  string   `json:"tool,omitempty"`
-	Call  string   `json:"call,omitempty"`
+	Turn string `json:"turn,omitempty"`
+	// Conversation is the one that the newest prompt was for.
+	Conversation string   `json:"conversation,omitempty"`
+	Turns        []string `json:"turns,omitempty"`
+	Tool         string   `json:"tool,omitempty"`
+	Call         string   `json:"call,omitempty"`
 	// Open are the requests that wait for an answer, of an agent that tells of each answer.
 	Open []open `json:"open,omitempty"`
 	// Asked is when a screen last showed a dialog, and Composed since when it shows the
@@ -118,6 +120,12 @@ func (t *Tracker) heed(seen Status) Status {
 // maxTurns is how many turns of before are known for such.
 const maxTurns = 8
 
+// Foreign reports whether h ends a turn of another conversation than the one that the
+// newest prompt was for, such as that of an agent that this one has started.
+func (t *Tracker) Foreign(h Hook) bool {
+	return h.State == Idle && h.Conversation != "" && t.Conversation != "" && h.Conversation != t.Conversation
+}
+
 // Hear takes what a hook says. What comes late, or twice, is ignored, as is what is
 // about another turn than the newest one, and, while the agent asks about one call of a
 // tool, what is about another call. It reports whether Now has changed, or whether Heard
@@ -128,6 +136,9 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 		at = now
 	}
 	if h.State == "" || !at.After(t.Heard.Since) || t.Turn != h.Turn && slices.Contains(t.Turns, h.Turn) {
+		return false
+	}
+	if t.Foreign(h) {
 		return false
 	}
 	answers := protocols[h.Agent].answers
@@ -149,6 +160,9 @@ func (t *Tracker) Hear(h Hook, now time.Time) bool {
 	heard := Status{State: h.State, Kind: h.Kind, Rule: h.Event, Reason: h.Reason, Since: at, Source: FromHook, Confidence: medium}
 	if answers {
 		heard, h.Tool = t.keepOpen(heard, h.Tool)
+	}
+	if h.Event == protocols[h.Agent].begins && h.Conversation != "" {
+		t.Conversation = h.Conversation
 	}
 	t.Heard = heard
 	t.Tool, t.Call, t.Held, t.Over = h.Tool, h.Call, h.Held, ""

@@ -392,6 +392,28 @@ func TestTrackerIsKept(t *testing.T) {
 
 // Whatever comes, in any order: a dialog that shows is waiting, an end is final,
 // what is not known is never idle, and after Next nothing more changes.
+// The end of another conversation's turn is not the end of this one's; its next prompt is.
+func TestTrackerHearsItsConversation(t *testing.T) {
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	tell := func(tracker *Tracker, event string, state State, conversation string) {
+		now = now.Add(time.Second)
+		tracker.Hear(Hook{Agent: "claude", Event: event, State: state, Conversation: conversation, At: now}, now)
+	}
+	var tracker Tracker
+	tell(&tracker, "UserPromptSubmit", Working, "a")
+	stop := Hook{State: Idle, Conversation: "b"}
+	if tell(&tracker, "Stop", Idle, "b"); tracker.Now.State != Working || !tracker.Foreign(stop) {
+		t.Errorf("after the end of another one: %+v", tracker.Now)
+	}
+	if tell(&tracker, "Stop", Idle, "a"); tracker.Now.State != Idle {
+		t.Errorf("after its own end: %+v", tracker.Now)
+	}
+	tell(&tracker, "UserPromptSubmit", Working, "b") // after /clear
+	if tell(&tracker, "Stop", Idle, "b"); tracker.Now.State != Idle || tracker.Foreign(stop) {
+		t.Errorf("after the end of the next one: %+v", tracker.Now)
+	}
+}
+
 func TestTrackerHoldsItsRules(t *testing.T) {
 	screens := []View{{Status: *seen(Unknown, "")}, {Status: *seen(Working, FromTitle)}, {Status: *seen(Idle, FromTitle)}, {Status: *asks()}, {Status: *seen(Working, FromScreen), Composer: true}, {Status: *seen(Unknown, ""), Composer: true}, {Status: *seen(Working, FromProgress), Titled: Idle}, {Status: *seen(Idle, FromTitle), Titled: Idle}}
 	hooks := []*Hook{heard(Working, ""), heard(Waiting, Question), heard(Idle, ""), heard(Idle, Background)}

@@ -369,7 +369,8 @@ func (s *App) hear(ctx context.Context, id string, h agent.Hook) error {
 		s.agents.countUnknown(h.Agent, h.Event)
 	}
 	k := s.tracked(ctx, row)
-	other := "" // the agent that the session runs instead
+	other := ""      // the agent that the session runs instead
+	foreign := false // it is about a conversation that is not the session's
 	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool {
 		if t.Rules == "" && row.Profile == "" {
 			t.Rules = h.Agent // started by hand, or by a wrapper
@@ -378,13 +379,14 @@ func (s *App) hear(ctx context.Context, id string, h agent.Hook) error {
 			other = t.Rules
 			return false
 		}
+		foreign = t.Foreign(h)
 		return t.Hear(h, now)
 	})
 	if other != "" {
 		return Refusef(api.CodeBadRequest, "session %s runs %s, so it takes no reports of %s", row.Name, other, h.Agent)
 	}
 	k.asked.soon()
-	if h.Conversation != "" && h.Conversation != row.Conversation {
+	if h.Conversation != "" && h.Conversation != row.Conversation && !foreign {
 		return s.Store.SetConversation(ctx, id, h.Conversation)
 	}
 	return nil
