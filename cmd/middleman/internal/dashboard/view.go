@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
@@ -40,11 +41,14 @@ func (d *dashboard) draw() []string {
 	for len(lines) < d.rows-1 {
 		lines = append(lines, "")
 	}
-	keys := "Enter attach  Space reply  n new  / find  ? help"
+	keys := []string{"Enter attach", "Space reply", "n new", "/ find", "? help"}
 	if r, ok := d.selected(); ok && len(r.asks) > 0 {
-		keys = "a answer  " + keys
+		keys = slices.Insert(keys, 0, "a answer")
 	}
-	return append(lines, d.foot(keys))
+	for len(strings.Join(keys, "  ")) > d.cols && len(keys) > 2 {
+		keys = slices.Delete(keys, len(keys)-2, len(keys)-1) // help has them all
+	}
+	return append(lines, d.foot(strings.Join(keys, "  ")))
 }
 
 // head is the first line of the screen.
