@@ -266,6 +266,9 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", &Error{Args: c.Args, Dir: c.Dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
 	}
+	if stderr.unlisted != "" && !c.Change {
+		return "", &Error{Args: c.Args, Dir: c.Dir, Stderr: stderr.unlisted, Err: ErrUnlisted}
+	}
 	return collected.String(), nil
 }
 

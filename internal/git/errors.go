@@ -17,6 +17,8 @@ var (
 	// ErrElsewhere: the .git of a checkout is not what git has put there. A program
 	// may have replaced it.
 	ErrElsewhere = errors.New("it does not lead to the workspace's repository")
+	// ErrUnlisted: git could not look into a directory, so what it has printed is not all.
+	ErrUnlisted = errors.New("git could not look into a directory")
 	// ErrBadRequest: the repository is valid but cannot be used in this way.
 	ErrBadRequest = errors.New("not a usable request")
 )

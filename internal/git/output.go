@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"runtime"
 	"strings"
 
 	"middleman/internal/contain"
@@ -52,6 +53,9 @@ type tail struct {
 	kept   []byte
 	also   io.Writer // gets a copy of everything; may be nil
 	failed error     // the error of also, or nil
+	line   []byte    // the beginning of a line that has not ended
+	// unlisted is the first message that git could not look into a directory, "" for none.
+	unlisted string
 }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -63,11 +67,34 @@ func (t *tail) Write(p []byte) (int, error) {
 		}
 	}
 	const most = 8 << 10
+	for part := range bytes.Lines(p) {
+		if t.line = append(t.line, part...); part[len(part)-1] != '\n' {
+			break
+		}
+		t.noteUnlisted(string(t.line))
+		t.line = t.line[:0]
+	}
+	t.line = t.line[:min(len(t.line), most)]
 	t.kept = append(t.kept, p...)
 	if over := len(t.kept) - most; over > 0 {
 		t.kept = append(t.kept[:0], t.kept[over:]...)
 	}
 	return len(p), nil
+}
+
+// noteUnlisted notes the line in which git says that it could not look into a directory:
+// it lists nothing of that, and ends with 0. One that is gone has nothing to list, except on
+// Windows, where names are there that git cannot open.
+func (t *tail) noteUnlisted(line string) {
+	why, ok := strings.CutPrefix(strings.TrimSpace(line), "warning: could not open directory ")
+	gone := runtime.GOOS != "windows" && (strings.HasSuffix(why, ": No such file or directory") || strings.HasSuffix(why, ": Not a directory"))
+	if ok && !gone && t.unlisted == "" {
+		const most = 400
+		if len(why) > most {
+			why = why[:most/2] + "..." + why[len(why)-most/2:]
+		}
+		t.unlisted = plaintext.Quoted("could not open directory " + why)
+	}
 }
 
 // reason returns the last line that begins with "fatal: " or "error: ", else
