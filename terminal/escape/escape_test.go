@@ -11,6 +11,7 @@ func TestPlainText(t *testing.T) {
 		{"colour", "\x1b[1;31mred\x1b[0m\n", "red\n"},
 		{"title", "\x1b]0;title\aprompt$ ", "prompt$ "},
 		{"bell and backspace", "a\a\bb\x7f", "ab"},
+		{"movement", "a\x1b[5Cb\x1b[Cc\x1b[0Cd\x1b[1;2Ce\x1b[?3Cf\x1b[3Dg\x1b[999Ch", "a     b c defgh"},
 		{"wide", "日本\n", "日本\n"},
 		{"controls within", "a\x1b\x7f[3\x00\x7f1\nmb\x1b\x0e]0;x\x7f\ac\x1b\x7f(\x7fBd", "a\nbcd"},
 	}
