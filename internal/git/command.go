@@ -263,11 +263,11 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	if errors.Is(err, ErrHeldUp) {
 		return "", fmt.Errorf("git %s: %w", c.Args[0], err)
 	}
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", &Error{Args: c.Args, Dir: c.Dir, Code: codeOf(cmd, err), Stderr: stderr.reason(), Err: err}
-	}
-	if stderr.unlisted != "" && !c.Change {
-		return "", &Error{Args: c.Args, Dir: c.Dir, Stderr: stderr.unlisted, Err: ErrUnlisted}
+	case stderr.unlisted != "" && !c.Change:
+		return "", &Error{Args: c.Args, Dir: c.Dir, Stderr: stderr.unlisted, Err: errUnlisted}
 	}
 	return collected.String(), nil
 }

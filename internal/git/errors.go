@@ -17,8 +17,6 @@ var (
 	// ErrElsewhere: the .git of a checkout is not what git has put there. A program
 	// may have replaced it.
 	ErrElsewhere = errors.New("it does not lead to the workspace's repository")
-	// ErrUnlisted: git could not look into a directory, so what it has printed is not all.
-	ErrUnlisted = errors.New("git could not look into a directory")
 	// ErrBadRequest: the repository is valid but cannot be used in this way.
 	ErrBadRequest = errors.New("not a usable request")
 )
@@ -31,6 +29,9 @@ type Error struct {
 	Stderr string // the line of standard error that gives the reason
 	Err    error
 }
+
+// errUnlisted: git could not look into a directory, so what it has printed is not all.
+var errUnlisted = errors.New("git could not look into a directory")
 
 // errSilent: the program exited with 0 and printed nothing, so it is not git.
 var errSilent = errors.New("git printed nothing: is the first git in PATH really git?")
