@@ -241,9 +241,8 @@ func (c Command) Once(ctx context.Context) (string, error) {
 	if c.Output != nil {
 		cmd.Stdout = c.Output
 	}
-	cmd.Stdin = c.Stdin
 	stderr := &tail{also: c.Errors}
-	cmd.Stderr = stderr
+	cmd.Stdin, cmd.Stderr = c.Stdin, stderr
 	if c.Holds != nil {
 		cmd.ExtraFiles = []*os.File{c.Holds}
 	}
