@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf16"
 	"unicode/utf8"
@@ -184,7 +185,7 @@ func (a *arguments) decode(name string, to any) {
 
 // kinds are how the arguments of tools begin as JSON: text, a number, a list, true or false.
 // Of an argument that is not here nothing is known.
-var kinds = func() map[string]string {
+var kinds = sync.OnceValue(func() map[string]string {
 	kinds := map[string]string{}
 	for begins, names := range map[string]string{
 		`"`:           "cell_id cell_type description edit_mode glob mode new_source new_str new_string old_str old_string output_mode pages pattern shellId type",
@@ -197,7 +198,7 @@ var kinds = func() map[string]string {
 		}
 	}
 	return kinds
-}()
+})
 
 // ignore notes arguments whose value does not change the decision. One of another kind
 // than it must have is an error: who knows what the tool makes of it.
@@ -205,7 +206,7 @@ func (a *arguments) ignore(names []string) {
 	for _, name := range names {
 		a.used[name] = true
 		raw := bytes.TrimSpace(a.values[name])
-		if begins := kinds[name]; begins == "" || len(raw) == 0 || string(raw) == "null" || strings.IndexByte(begins, raw[0]) >= 0 {
+		if begins := kinds()[name]; begins == "" || len(raw) == 0 || string(raw) == "null" || strings.IndexByte(begins, raw[0]) >= 0 {
 			continue
 		}
 		if a.err == nil {

@@ -45,11 +45,9 @@ func (e *restartError) ender(end context.CancelCauseFunc, canStart func() error)
 			end(nil)
 			return nil
 		}
-		why := e.why
+		why := cmp.Or(e.why, e.gone())
 		if program != "" {
 			why = usable(program)
-		} else if why == nil {
-			why = e.gone()
 		}
 		if err := cmp.Or(restartable(), why); err != nil {
 			return err

@@ -195,7 +195,7 @@ func (c *CLI) prepare(cmd *cobra.Command) (err error) {
 	if c.Config, err = config.Load(c.Dirs.File()); err != nil && forWhatRuns(cmd) {
 		c.Config = config.Default()
 		c.Config.Attach.Clipboard, c.Config.Terminal.Clipboard = "deny", "deny" // as the settings may say
-		if cmd.Flags().Lookup("agent") == nil {                                 // else an agent runs it
+		if !cmd.Flags().Changed("agent") {                                      // else an agent runs it
 			fmt.Fprintf(c.Errs, "middleman: note: the settings cannot be read, and this command goes on without them: %v\n", err)
 		}
 		return nil

@@ -66,6 +66,9 @@ claude, codex and copilot have hooks that can grant.`,
 	return cmd
 }
 
+// errNoReader is the cause of a context of whileRead.
+var errNoReader = errors.New("nobody waits for the answer any more")
+
 // approveHook is the permission hook of an agent. Its errors are told on standard
 // error, and end with no answer: the agent's own dialog asks.
 func (c commands) approveHook(ctx context.Context, name string, wait time.Duration) error {

@@ -4,7 +4,6 @@ package sessions
 
 import (
 	"context"
-	"errors"
 	"os"
 	"time"
 
@@ -13,9 +12,6 @@ import (
 
 // pollPause is how often a hook looks whether its agent is still there.
 const pollPause = 500 * time.Millisecond
-
-// errNoReader is the cause of a context of whileRead.
-var errNoReader = errors.New("nobody waits for the answer any more")
 
 // whileRead returns a context that ends, with errNoReader, once nobody can read what is
 // written to out: an agent may end the shell of its hook alone. Call cancel when it is no
