@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"middleman/internal/plainfile"
+	"middleman/internal/plaintext"
 )
 
 // Durable is the configuration that makes git sync what it writes to the disk.
@@ -54,6 +57,11 @@ func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored
 	}
 	var names strings.Builder
 	for _, path := range paths {
+		for name := range strings.SplitSeq(path, "/") {
+			if err := plainfile.CheckName(name); err != nil {
+				return fmt.Errorf("git cannot read %s: %w", plaintext.Quoted(path), err)
+			}
+		}
 		names.WriteString(quotedName(path) + "\n")
 	}
 	c := p.Alter("hash-object", "-w", "--no-filters", "--stdin-paths")

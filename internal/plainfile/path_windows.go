@@ -44,6 +44,34 @@ func reserved(name string) string {
 	return ""
 }
 
+// CheckName refuses a name that a program cannot open by its path, because Windows
+// makes another name, or a device, of it. Such files are made by a path in the form
+// of Exact, and by other systems. The error says why, not the name.
+func CheckName(name string) error {
+	if why := reserved(name); why != "" {
+		return fmt.Errorf("its name %s: %w", why, ErrRefused)
+	}
+	return nil
+}
+
+// Exact returns an absolute path in the form by which Windows opens the file of
+// exactly these names: it drops no dot or space at the end of a name, and takes none
+// for a device. The path must not come from somebody who could name another form in
+// it. What filepath.Join makes of the result is exact too.
+func Exact(path string) string {
+	switch {
+	case strings.HasPrefix(path, exactPrefix) || !filepath.IsAbs(path):
+		return path
+	case strings.HasPrefix(path, `\\`):
+		return exactPrefix + `UNC` + filepath.Clean(path)[1:]
+	}
+	return exactPrefix + filepath.Clean(path)
+}
+
+// exactPrefix turns the parsing of a path off, see "Naming Files, Paths, and
+// Namespaces" of Microsoft's documentation.
+const exactPrefix = `\\?\`
+
 // Full returns path with the full form of each short name (PROGRA~1), or path itself
 // where there is no such file.
 func Full(path string) string {

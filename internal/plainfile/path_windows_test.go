@@ -52,6 +52,20 @@ func TestCheckPath(t *testing.T) {
 	}
 }
 
+func TestExact(t *testing.T) {
+	for path, want := range map[string]string{
+		`C:\work\e.`:           `\\?\C:\work\e.`,
+		`C:/work/../aux`:       `\\?\C:\aux`,
+		`\\server\share\work `: `\\?\UNC\server\share\work `,
+		`\\?\C:\work`:          `\\?\C:\work`,
+		`work`:                 `work`,
+	} {
+		if got := plainfile.Exact(path); got != want {
+			t.Errorf("%s is %s, want %s", path, got, want)
+		}
+	}
+}
+
 // A short name and the full one are one path.
 func TestFull(t *testing.T) {
 	full := filepath.Join(plainfile.Full(t.TempDir()), "A Long Directory Name.With Dots")

@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"syscall"
 
@@ -84,7 +85,7 @@ func RemoveAll(base *os.Root, name string) error {
 	if errors.Is(err, syscall.EMFILE) {
 		err = private.RemoveIn(base, name)
 	}
-	if !errors.Is(err, fs.ErrPermission) {
+	if !errors.Is(err, fs.ErrPermission) || runtime.GOOS == "windows" { // where an attribute of a directory protects nothing in it
 		return err
 	}
 	// base.FS would refuse names that are not UTF-8.

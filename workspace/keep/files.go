@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
 	"middleman/workspace/look"
@@ -70,7 +71,7 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 func extent(path string) (string, error) {
 	var bytes int64
 	files := 0
-	err := filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(plainfile.Exact(path), func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -93,7 +94,7 @@ func extent(path string) (string, error) {
 // maxIgnoredFiles entries, and its size if it fits.
 func measure(path string, limit int64) (size int64, fits bool, err error) {
 	files := 0
-	err = filepath.WalkDir(path, func(_ string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(plainfile.Exact(path), func(_ string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -136,6 +137,7 @@ func (c choice) verdict(name string) verdict {
 // one per line, what is not kept: sockets and the like, and the setuid and
 // setgid bits of files that belong to another user or group.
 func listFiles(dir string, judge func(name string, dir bool) verdict) (files []file, odd []string, err error) {
+	dir = plainfile.Exact(dir)
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err

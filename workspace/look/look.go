@@ -13,6 +13,7 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/model"
 )
@@ -84,6 +85,7 @@ func Directory(dir string) (model.Loss, error) {
 // walk adds every file below dir, whose path in the workspace is name. A nested
 // repository is one entry.
 func (l *collector) walk(dir, name string) error {
+	dir = plainfile.Exact(dir)
 	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
@@ -271,6 +273,9 @@ func (l *collector) checkedOut(ctx context.Context, p git.Dirs) error {
 		return l.unfinished(ctx, p)
 	}
 	if err != nil {
+		return err
+	}
+	if err := checkNames(p.WorkTree); err != nil {
 		return err
 	}
 	return l.files(ctx, p, "")

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"middleman/internal/git"
+	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/basedir"
 	"middleman/workspace/model"
@@ -73,7 +74,8 @@ func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 		return nil
 	}
 	// WalkDir follows no links.
-	err := filepath.WalkDir(filepath.Join(p.WorkTree, filepath.FromSlash(path)), func(at string, entry fs.DirEntry, err error) error {
+	top := plainfile.Exact(p.WorkTree)
+	err := filepath.WalkDir(filepath.Join(top, filepath.FromSlash(path)), func(at string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -83,7 +85,7 @@ func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 		if !entry.IsDir() || !isRepository(at) {
 			return ctx.Err()
 		}
-		below, err := filepath.Rel(p.WorkTree, at)
+		below, err := filepath.Rel(top, at)
 		if err != nil {
 			return err
 		}

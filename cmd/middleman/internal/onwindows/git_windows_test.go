@@ -89,6 +89,39 @@ func TestWorktree(t *testing.T) {
 	}
 }
 
+// What git cannot read keeps a worktree from being deleted, with consent too, because it
+// cannot be kept: git lists nothing of what is in a directory "e." beside an empty "e".
+func TestUnreadableNames(t *testing.T) {
+	repository := newRepository(t)
+	w := newWorld(t)
+	w.serve()
+	w.run(0, "new", "fix", "-d", "-C", repository, "--no-session")
+	path := strings.TrimSpace(w.run(0, "path", "fix"))
+	for _, name := range []string{"e.", "aux"} {
+		dir := `\\?\` + filepath.Join(path, name)
+		for _, empty := range []string{filepath.Join(path, "e"), dir} {
+			if err := os.MkdirAll(empty, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := os.WriteFile(dir+`\work`, []byte("hours"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, args := range [][]string{{"rm", "fix"}, {"rm", "fix", "--discard-work"}} {
+			if text := w.run(1, args...); !strings.Contains(text, "git cannot read "+name) {
+				t.Errorf("%v says %q", args, text)
+			}
+		}
+		if text, err := os.ReadFile(dir + `\work`); err != nil || string(text) != "hours" {
+			t.Errorf("the file is %q, %v", text, err)
+		}
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.run(0, "rm", "fix")
+}
+
 // A branch whose file would be a device is refused, unless another is named; then the
 // directory has another name. Names that differ in case alone are one.
 func TestNamesOfWorktrees(t *testing.T) {

@@ -133,6 +133,7 @@ func TestKeptAndRestored(t *testing.T) {
 	files := map[string]string{
 		"lines.txt": "one\r\ntwo\r\n", `Deep\` + strings.Repeat("d", 120) + `\` + strings.Repeat("e", 120) + `\file`: "deep",
 		"aux.txt": "a device's name", "dot.": "ends in a dot", "space ": "ends in a space", "read-only": "kept",
+		`e.\work`: "beside an empty e", `aux\file`: "in a device", `COM1.x\e \file`: "in both", `dir \file`: "in a space",
 	}
 	for name, text := range files {
 		path := `\\?\` + filepath.Join(root) + `\` + name // as it is
@@ -143,6 +144,11 @@ func TestKeptAndRestored(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	for _, empty := range []string{"e", "dir"} {
+		if err := os.Mkdir(filepath.Join(root, empty), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if err := os.Chmod(filepath.Join(root, "read-only"), 0o400); err != nil {
 		t.Fatal(err)
 	}
@@ -150,7 +156,7 @@ func TestKeptAndRestored(t *testing.T) {
 		t.Errorf("rm of work with a running session says %q", text)
 	}
 	w.run(0, "stop", "mine", "--grace", "0s")
-	if text := w.run(1, "rm", "mine"); !strings.Contains(text, "6 untracked") {
+	if text := w.run(1, "rm", "mine"); !strings.Contains(text, "10 untracked") {
 		t.Errorf("rm of work says %q", text)
 	}
 	w.run(0, "rm", "mine", "--discard-work")
