@@ -1,6 +1,7 @@
 package ipc_test
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -9,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -68,6 +70,53 @@ func TestPipeServesHTTP(t *testing.T) {
 		t.Errorf("%d connections for three requests", dials)
 	}
 	transport.CloseIdleConnections()
+	must(t, server.Close())
+	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
+		t.Error(err)
+	}
+}
+
+// Each request comes whole, though net/http reads one byte ahead while a request is
+// answered, and cancels that read just when the next request may come.
+func TestPipeKeepsFirstBytes(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "run")
+	must(t, private.MakeDir(dir))
+	l, err := ipc.Listen(filepath.Join(dir, "s.sock"))
+	must(t, err)
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_, _ = io.WriteString(w, r.Method+" "+r.URL.Path)
+	})}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(l) }()
+	var clients sync.WaitGroup
+	for range 8 {
+		clients.Go(func() {
+			conn, err := ipc.Dial(t.Context(), l.Addr().String())
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer conn.Close()
+			answers := bufio.NewReader(conn)
+			for i := range 2000 {
+				if _, err := io.WriteString(conn, "GET /path HTTP/1.1\r\nHost: pipe\r\n\r\n"); err != nil {
+					t.Errorf("request %d: %v", i, err)
+					return
+				}
+				response, err := http.ReadResponse(answers, nil)
+				if err != nil {
+					t.Errorf("answer %d: %v", i, err)
+					return
+				}
+				body, err := io.ReadAll(response.Body)
+				if string(body) != "GET /path" || err != nil {
+					t.Errorf("request %d came as %q, %v", i, body, err)
+					return
+				}
+			}
+		})
+	}
+	clients.Wait()
 	must(t, server.Close())
 	if err := <-served; !errors.Is(err, http.ErrServerClosed) {
 		t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -49,6 +50,34 @@ type Listener struct {
 
 // Conn is one connection of a named pipe.
 type Conn struct{ *os.File }
+
+// newConn returns the connection with that handle, which it owns from now on. A handle
+// that no deadline can end is an error: a read of it would return when a write has ended,
+// and the system would put the next bytes where nobody looks.
+func newConn(h windows.Handle, path string) (*Conn, error) {
+	// os.NewFile takes a handle for one that blocks if its number is that of standard
+	// input. A process that has closed its standard input gets the number again.
+	if h == windows.Handle(syscall.Stdin) {
+		other, err := duplicate(h)
+		if err != nil {
+			return nil, fmt.Errorf("duplicate the handle of a pipe: %w", err)
+		}
+		h = other
+	}
+	c := &Conn{os.NewFile(uintptr(h), path)}
+	if err := c.SetDeadline(time.Time{}); err != nil {
+		return nil, errors.Join(fmt.Errorf("wait for a pipe: %w", err), c.Close())
+	}
+	return c, nil
+}
+
+// duplicate returns a handle of another number in place of h, which it closes.
+func duplicate(h windows.Handle) (other windows.Handle, err error) {
+	defer windows.CloseHandle(h)
+	own := windows.CurrentProcess()
+	err = windows.DuplicateHandle(own, h, own, &other, 0, false, windows.DUPLICATE_SAME_ACCESS)
+	return other, err
+}
 
 // Listen makes a named pipe for this user alone, and writes its name to path. It
 // replaces what is at path, so the caller must know that nobody listens there any
@@ -107,7 +136,10 @@ func Accept(l *Listener) (*Conn, error) {
 		}
 		l.next = next
 		if err == nil {
-			return &Conn{os.NewFile(uintptr(taken), l.path)}, nil
+			if c, err := newConn(taken, l.path); err == nil {
+				return c, nil
+			}
+			continue // its client finds the pipe closed
 		}
 		windows.CloseHandle(taken) // of a client that has left already
 	}
@@ -251,7 +283,11 @@ func Dial(ctx context.Context, path string) (net.Conn, error) {
 		h, err := windows.CreateFile(wide, windows.GENERIC_READ|windows.GENERIC_WRITE, 0, nil, windows.OPEN_EXISTING,
 			windows.FILE_FLAG_OVERLAPPED|windows.SECURITY_SQOS_PRESENT|windows.SECURITY_IDENTIFICATION, 0)
 		if err == nil {
-			return &Conn{os.NewFile(uintptr(h), path)}, nil
+			c, err := newConn(h, path)
+			if err != nil {
+				return nil, fmt.Errorf("dial %s: %w", path, err)
+			}
+			return c, nil
 		}
 		if err != windows.ERROR_PIPE_BUSY {
 			return nil, fmt.Errorf("dial %s: %w", path, err)
