@@ -21,7 +21,7 @@ import (
 const maxConfig = 1 << 20
 
 // View is a temporary git directory of ours for reading a repository. It links
-// to the repository's refs and objects, and copies only those settings that say
+// to the repository's refs and objects (on Windows it copies the refs), and copies only those settings that say
 // how files are stored. So git never sees a setting that could make it run a
 // program, even if another process changes the configuration meanwhile. What
 // git writes (merged trees, an index with untracked files) goes here.
@@ -29,6 +29,7 @@ type View struct {
 	Dirs
 	Dir        string   // the temporary directory; Close removes it
 	Repository string   // the repository's common directory
+	Index      string   // the path of the checkout's own index, which may be missing
 	shown      []string // the directories that the links lead to, and the checkout
 	hidden     []string
 	scratch    *scratch.Dir
@@ -37,7 +38,8 @@ type View struct {
 	risky, Boxed bool
 }
 
-// shared are the parts of a repository that a view links to.
+// shared are the parts of a repository that a view links to. Where it copies them, refs
+// come before packed-refs: git packs a ref before it removes the loose one.
 var shared = []string{"refs", "packed-refs", "shallow", "info", "logs", "reftable"}
 
 // harmless are the settings that a view copies from the repository. None of
@@ -69,7 +71,7 @@ func (v *Views) Open(ctx context.Context, p Dirs) (*View, error) {
 	if err != nil {
 		return nil, err
 	}
-	g := &View{Dir: own.Path, scratch: own, Repository: p.CommonDir, shown: []string{p.CommonDir, p.GitDir}, hidden: v.Hidden, risky: settings.risky}
+	g := &View{Dir: own.Path, scratch: own, Repository: p.CommonDir, Index: filepath.Join(p.GitDir, "index"), shown: []string{p.CommonDir, p.GitDir}, hidden: v.Hidden, risky: settings.risky}
 	if p.WorkTree != "" {
 		g.shown = append(g.shown, p.WorkTree)
 	}
@@ -83,26 +85,26 @@ func (v *Views) Open(ctx context.Context, p Dirs) (*View, error) {
 // fill makes what is in the view of the checkout or repository at p.
 func (g *View) fill(p Dirs, config string) error {
 	dir := g.Dir
-	// The alternate is relative to objects/, so that no path needs quoting.
 	for _, sub := range []string{"objects/info", "objects/pack"} {
 		if err := os.MkdirAll(filepath.Join(dir, sub), 0o700); err != nil {
 			return err
 		}
 	}
-	for name, content := range map[string]string{"objects/info/alternates": "../real\n", "config": config} {
+	alternate, err := alternateTo(filepath.Join(p.CommonDir, "objects"), dir)
+	if err != nil {
+		return err
+	}
+	for name, content := range map[string]string{"objects/info/alternates": alternate + "\n", "config": config} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(content), 0o600); err != nil {
 			return err
 		}
-	}
-	if err := os.Symlink(filepath.Join(p.CommonDir, "objects"), filepath.Join(dir, "real")); err != nil {
-		return err
 	}
 	for _, name := range shared {
 		target := filepath.Join(p.CommonDir, name)
 		if _, err := os.Lstat(target); errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err := os.Symlink(target, filepath.Join(dir, name)); err != nil {
+		if err := share(target, filepath.Join(dir, name)); err != nil {
 			return err
 		}
 	}
@@ -141,7 +143,7 @@ func ownGitDir(own, gitDir string) error {
 		case name != "refs" && name != "info" && name != "reftable":
 			continue
 		}
-		if err := os.Symlink(filepath.Join(gitDir, name), filepath.Join(own, name)); err != nil {
+		if err := share(filepath.Join(gitDir, name), filepath.Join(own, name)); err != nil {
 			return err
 		}
 	}

@@ -158,10 +158,7 @@ func against(ctx context.Context, g *git.View, w model.Workspace, asked Against)
 // takeIndex copies the index and adds the untracked files to the copy, so that
 // one diff shows them as additions.
 func (c *Comparison) takeIndex(ctx context.Context, trackedOnly bool) error {
-	index, err := os.Readlink(filepath.Join(c.g.GitDir, "index"))
-	if err == nil {
-		err = copyRegular(index, filepath.Join(c.g.Dir, "index"))
-	}
+	err := copyRegular(c.g.Index, filepath.Join(c.g.Dir, "index"))
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}

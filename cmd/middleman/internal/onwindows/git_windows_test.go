@@ -50,8 +50,7 @@ func newRepository(t *testing.T) string {
 }
 
 // A worktree is made, worked in, deleted with its work kept, restored by another
-// server, and deleted. What reads a repository through links (diff, merge) is not
-// here: Wine makes none.
+// server, and deleted.
 func TestWorktree(t *testing.T) {
 	repository := newRepository(t)
 	w := newWorld(t)
@@ -67,6 +66,12 @@ func TestWorktree(t *testing.T) {
 	}
 	if err := os.WriteFile(filepath.Join(path, "new.txt"), []byte("new\r\n"), 0o600); err != nil {
 		t.Fatal(err)
+	}
+	if text := w.run(0, "show", "fix"); !strings.Contains(text, "1 untracked") {
+		t.Errorf("show says %q", text)
+	}
+	if text := w.run(0, "diff", "fix"); !strings.Contains(text, "new.txt") {
+		t.Errorf("diff says %q", text)
 	}
 	w.run(0, "stop", "fix", "--grace", "0s")
 	if text := w.run(1, "rm", "fix"); !strings.Contains(text, "1 untracked file") {
@@ -86,6 +91,30 @@ func TestWorktree(t *testing.T) {
 	w.run(0, "rm", "fix", "--discard-work")
 	if text := git(t, repository, "worktree", "list", "--porcelain"); strings.Count(text, "worktree ") != 1 {
 		t.Errorf("rm left %q", text)
+	}
+}
+
+// What is committed in a worktree is shown, and merged into the user's checkout. git reads a copy of the refs there, as an ordinary user can make no links.
+func TestMerge(t *testing.T) {
+	repository := newRepository(t)
+	w := newWorld(t)
+	w.serve()
+	w.run(0, "new", "fix", "-d", "-C", repository, "--no-session")
+	path := strings.TrimSpace(w.run(0, "path", "fix"))
+	if err := os.WriteFile(filepath.Join(path, "new.txt"), []byte("new\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, path, "add", "new.txt")
+	git(t, path, "commit", "-q", "-m", "second")
+	if text := w.run(0, "show", "fix"); !strings.Contains(text, "1 ahead") {
+		t.Errorf("show says %q", text)
+	}
+	w.run(0, "merge", "fix", "--rm")
+	if text, err := os.ReadFile(filepath.Join(repository, "new.txt")); err != nil || string(text) != "new\r\n" {
+		t.Errorf("the merged file has %q, %v", text, err)
+	}
+	if text := git(t, repository, "status", "--porcelain"); text != "" {
+		t.Errorf("the user's checkout has changes: %q", text)
 	}
 }
 
