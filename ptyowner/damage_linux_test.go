@@ -117,11 +117,11 @@ func endedSession(t *testing.T, b *ptyowner.Backend) (s terminal.Spec, text stri
 }
 
 // A damaged exit record is an error that names it, never lost and never
-// running; its session can be removed, because it is proved dead.
+// running; its output can be read and its session removed, because it is proved dead.
 func TestDamagedExitRecord(t *testing.T) {
 	data, newBackend := newBackends(t)
 	b := newBackend()
-	s, _ := endedSession(t, b)
+	s, printed := endedSession(t, b)
 	session := b.Session(s.ID)
 	path := filepath.Join(data, "sessions", s.ID, "exit.json")
 	was, err := os.ReadFile(path)
@@ -140,6 +140,20 @@ func TestDamagedExitRecord(t *testing.T) {
 		}
 		if err != nil && (!errors.Is(err, terminal.ErrUnreachable) || !strings.Contains(err.Error(), path)) {
 			t.Errorf("%q: %v: want unreachable for %s", content, err, path)
+		}
+		if err != nil { // the output is whole all the same
+			out, err := session.Output(context.Background(), 0)
+			if err != nil {
+				t.Fatalf("%q: %v", content, err)
+			}
+			all, err := io.ReadAll(out)
+			out.Close()
+			if string(all) != printed || err != nil {
+				t.Errorf("%q: %d bytes of output, want %d: %v", content, len(all), len(printed), err)
+			}
+			if _, err := session.Capture(context.Background(), terminal.CaptureOptions{Format: terminal.FormatText}); err != nil {
+				t.Errorf("%q: capture: %v", content, err)
+			}
 		}
 		if _, err := b.Start(context.Background(), s); err == nil {
 			t.Fatalf("%q: started over", content)

@@ -16,7 +16,7 @@ import (
 // head.
 func (s *session) recording(ctx context.Context) (*recording.Recording, look, error) {
 	l, err := s.look()
-	if err != nil {
+	if err != nil && !provedDead(l, err) {
 		return nil, l, err
 	}
 	o := recording.Options{Size: l.record.Size, Started: l.record.Created, Head: s.head(ctx, l)}

@@ -85,6 +85,12 @@ func (s *session) lookOnce() (l look, err error) {
 	return l, nil
 }
 
+// provedDead reports whether look has proved that no owner lives, whatever is wrong with
+// other files.
+func provedDead(l look, err error) bool {
+	return l.life == state.Dead && !errors.Is(err, terminal.ErrNotFound)
+}
+
 // findTime is how long connect retries while a session starts or ends.
 const findTime = 2 * time.Second
 
@@ -262,7 +268,7 @@ func (s *session) capture(ctx context.Context, o terminal.CaptureOptions) (termi
 	var w wire.Capture
 	args := wire.CaptureArgs{Format: string(o.Format), Scrollback: o.Scrollback, Rows: wireRows(o.Rows)}
 	data, l, asked, err := s.ask(ctx, wire.VerbCapture, args, &w)
-	if err != nil {
+	if err != nil && (asked || !provedDead(l, err)) {
 		return terminal.Capture{}, err
 	}
 	if !asked {
@@ -309,7 +315,7 @@ func (s *session) captureLost(ctx context.Context, o terminal.CaptureOptions) (c
 // full disk kept out of the journal is a gap, not the end.
 func (s *session) Output(ctx context.Context, from uint64) (io.ReadCloser, error) {
 	l, err := s.look()
-	if err != nil {
+	if err != nil && !provedDead(l, err) {
 		return nil, err
 	}
 	head := s.head(ctx, l)
@@ -435,8 +441,8 @@ func (s *session) stopPast(ctx context.Context, cause error, grace time.Duration
 func (s *session) Remove(ctx context.Context) error {
 	for deadline := time.Now().Add(removeTime); ; {
 		l, err := s.look()
-		if l.life == state.Dead && !errors.Is(err, terminal.ErrNotFound) {
-			break // whatever the other files hold
+		if provedDead(l, err) {
+			break
 		}
 		if err != nil {
 			return err

@@ -165,7 +165,7 @@ func (r storedRequest) plan(ctx context.Context, s *App, again api.Retry) (plan,
 	if r.FromCaller && callerEnv == nil {
 		p.note = joinNotes(p.note, "its caller's environment was not kept: it has that of a login")
 	}
-	missing := slices.DeleteFunc(slices.Clone(r.Named), func(name string) bool { return p.env.Sources()[name] != "" })
+	missing := slices.DeleteFunc(slices.Clone(r.Named), func(name string) bool { return p.env.Source(name) != "" })
 	if len(missing) > 0 {
 		p.note = joinNotes(p.note, "values given with --env were not kept, so it has no "+strings.Join(missing, ", "))
 	}

@@ -116,7 +116,7 @@ func (s *App) plan(ctx context.Context, in api.NewSession, from profiles) (plan,
 		return plan{}, err
 	}
 	p.note = joinNotes(note, p.note)
-	p.agentLink = in.AgentLink && p.env.Sources()[terminal.AgentVariable] == environ.Caller
+	p.agentLink = in.AgentLink && p.env.Source(terminal.AgentVariable) == environ.Caller
 	if p.argv, err = s.argv(command, p.env); err != nil {
 		return plan{}, err
 	}
@@ -154,22 +154,22 @@ func (s *App) argv(command []string, env environ.Environment) ([]string, error) 
 			return nil, Refusef(api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
 		}
 		name = found
-	} else if !environ.IsProgram(name) {
+	} else if found, ok := environ.Program(name, env.Lookup("PATHEXT")); ok {
+		name = found
+	} else {
 		return nil, Refusef(api.CodeStartFailed, "%s: not an executable file", describeCommand(name))
 	}
 	return append([]string{name}, command[1:]...), nil
 }
 
 // findProgram looks name up in the absolute directories of path.
-func findProgram(name, path, extensions string) (string, bool) {
+func findProgram(name, path, endings string) (string, bool) {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {
 			continue
 		}
-		for _, ext := range append([]string{""}, filepath.SplitList(extensions)...) {
-			if file := filepath.Join(dir, name+ext); environ.IsProgram(file) {
-				return file, true
-			}
+		if file, ok := environ.Program(filepath.Join(dir, name), endings); ok {
+			return file, true
 		}
 	}
 	return "", false

@@ -63,9 +63,10 @@ type By struct {
 	ID   string `json:"id,omitempty"`
 	Name string `json:"name,omitempty"`
 	// UID and PID are those of the process at the other end of the Unix socket,
-	// or PID is the server's own.
-	UID *int `json:"uid,omitempty"`
-	PID int  `json:"pid,omitempty"`
+	// or PID is the server's own. On Windows SID is there instead of UID.
+	UID *int   `json:"uid,omitempty"`
+	SID string `json:"sid,omitempty"`
+	PID int    `json:"pid,omitempty"`
 }
 
 // Record is one record of the audit log.

@@ -333,6 +333,9 @@ func (c Config) checkPlaces() error {
 	if c.Workspaces != "data" && c.Workspaces != "repository" && !filepath.IsAbs(string(c.Workspaces)) {
 		return fmt.Errorf("workspaces is %q: it must be data, repository or an absolute path", c.Workspaces)
 	}
+	if err := plainfile.CheckPath(string(c.Workspaces)); err != nil {
+		return fmt.Errorf("workspaces is %q: %w", c.Workspaces, err)
+	}
 	return nil
 }
 

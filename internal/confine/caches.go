@@ -47,7 +47,7 @@ func (b *builder) caches() error {
 		list = append(list[:len(list):len(list)], goModules)
 	}
 	for _, c := range list {
-		if source := b.env.Sources()[c.variable]; source == environ.Named || source == environ.Profile || source == environ.Repository {
+		if source := b.env.Source(c.variable); source == environ.Named || source == environ.Profile || source == environ.Repository {
 			continue
 		}
 		b.env.Set(environ.Caches, c.variable+"="+filepath.Join(dir, c.dir))

@@ -54,7 +54,7 @@ func (b *builder) searched() []string {
 // caller. Others count inside alone.
 func (b *builder) values(name string) (values []string) {
 	all := []string{os.Getenv(name)}
-	if slices.Contains([]string{environ.Caller, environ.LoginShell, environ.Listed}, b.env.Sources()[name]) {
+	if slices.Contains([]string{environ.Caller, environ.LoginShell, environ.Listed}, b.env.Source(name)) {
 		all = append(all, b.env.Lookup(name))
 	}
 	for _, value := range all {

@@ -52,7 +52,7 @@ func (b *builder) secrets() error {
 		}
 		for _, entry := range slices.Clone(b.env.Entries()) {
 			if name, text, _ := strings.Cut(entry, "="); strings.Contains(text, value) {
-				b.env.Set(b.env.Sources()[name], name+"="+strings.ReplaceAll(text, value, placeholder))
+				b.env.Set(b.env.Source(name), name+"="+strings.ReplaceAll(text, value, placeholder))
 			}
 		}
 		used = append(used, s.Variable+" "+strings.Join(s.Hosts, " "))

@@ -67,6 +67,8 @@ var listed = []string{
 	"GOPATH", "GOROOT", "GOBIN", "CARGO_HOME", "RUSTUP_HOME", "JAVA_HOME", "NVM_DIR", "PYENV_ROOT",
 	"NIX_PATH", "SSL_CERT_FILE", "SSL_CERT_DIR", "NO_COLOR",
 	"SystemRoot", "ComSpec", "PATHEXT", "USERPROFILE", "APPDATA", "LOCALAPPDATA", "ProgramData", "TEMP", "TMP",
+	"windir", "OS", "PUBLIC", "USERNAME", "HOMEDRIVE", "HOMEPATH", "ProgramFiles*", "ProgramW6432", "CommonProgram*", "PSModulePath",
+	"NUMBER_OF_PROCESSORS", "PROCESSOR_*",
 }
 
 // Rules are the user's settings: patterns of names, in the form of path.Match.
@@ -90,11 +92,11 @@ func (r Rules) Pass(environ []string) (passed []string, skipped int) {
 		if !matches(r.Forward, name) || matches(r.Deny, name) || matches(callersOwn, name) {
 			continue
 		}
-		if i, twice := at[name]; twice {
+		if i, twice := at[fold(name)]; twice {
 			passed[i] = entry
 			continue
 		}
-		at[name] = len(passed)
+		at[fold(name)] = len(passed)
 		passed = append(passed, entry)
 	}
 	return passed, skipped
@@ -118,8 +120,9 @@ func IsAllowed(name string) bool { return matches(listed, name) && !matches(call
 // matches reports whether a pattern matches name. Patterns that are no patterns,
 // which the settings refuse, match nothing.
 func matches(patterns []string, name string) bool {
+	name = strings.ReplaceAll(fold(name), "/", "_") // "*" does not match a slash
 	return slices.ContainsFunc(patterns, func(pattern string) bool {
-		is, err := path.Match(pattern, strings.ReplaceAll(name, "/", "_")) // "*" does not match a slash
+		is, err := path.Match(fold(pattern), name)
 		return is && err == nil
 	})
 }
@@ -148,7 +151,7 @@ func Check(environ []string) error {
 // Lookup returns the value of a variable, the last one if there are several.
 func Lookup(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
-		if value, ok := strings.CutPrefix(entry, name+"="); ok {
+		if as, value, ok := strings.Cut(entry, "="); ok && fold(as) == fold(name) {
 			return value
 		}
 	}
@@ -169,9 +172,7 @@ func (e *Environment) Set(source string, entries ...string) {
 	}
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry, "=")
-		if _, there := e.sources[name]; there {
-			e.entries = slices.DeleteFunc(e.entries, func(old string) bool { return strings.HasPrefix(old, name+"=") })
-		}
+		e.Remove(name)
 		e.entries, e.sources[name] = append(e.entries, entry), source
 	}
 }
@@ -180,7 +181,7 @@ func (e *Environment) Set(source string, entries ...string) {
 func (e *Environment) SetMissing(source string, entries ...string) {
 	for _, entry := range entries {
 		name, _, _ := strings.Cut(entry, "=")
-		if _, there := e.sources[name]; !there {
+		if _, there := e.spelling(name); !there {
 			e.Set(source, entry)
 		}
 	}
@@ -188,8 +189,32 @@ func (e *Environment) SetMissing(source string, entries ...string) {
 
 // Remove takes a variable away.
 func (e *Environment) Remove(name string) {
-	delete(e.sources, name)
-	e.entries = slices.DeleteFunc(e.entries, func(entry string) bool { return strings.HasPrefix(entry, name+"=") })
+	as, there := e.spelling(name)
+	if !there {
+		return
+	}
+	delete(e.sources, as)
+	e.entries = slices.DeleteFunc(e.entries, func(entry string) bool { return strings.HasPrefix(entry, as+"=") })
+}
+
+// Source returns where the value of a variable came from, or "" if e does not have it.
+func (e Environment) Source(name string) string {
+	as, _ := e.spelling(name)
+	return e.sources[as]
+}
+
+// spelling returns the name of a variable as e has it, if it does: on Windows names that
+// differ in case are one.
+func (e Environment) spelling(name string) (as string, there bool) {
+	if _, there = e.sources[name]; there || !foldsNames {
+		return name, there
+	}
+	for as = range e.sources {
+		if fold(as) == fold(name) {
+			return as, true
+		}
+	}
+	return name, false
 }
 
 // Clone returns a copy.
@@ -213,13 +238,3 @@ func (e Environment) Sources() map[string]string { return e.sources }
 
 // Lookup returns the value of a variable, or "".
 func (e Environment) Lookup(name string) string { return Lookup(e.entries, name) }
-
-// IsName reports whether name is one that shells can set.
-func IsName(name string) bool {
-	for i, r := range name {
-		if r != '_' && (r < 'A' || r > 'Z') && (r < 'a' || r > 'z') && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return name != ""
-}

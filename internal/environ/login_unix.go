@@ -68,6 +68,9 @@ func IsProgram(path string) bool {
 	return err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o111 != 0
 }
 
+// Program returns the program that path, with any ending of PATHEXT on Windows, names.
+func Program(path, _ string) (program string, ok bool) { return path, IsProgram(path) }
+
 // loginFiles are the files that a login reads, below "/" and below the home.
 var loginFiles = []string{
 	"/etc/environment", "/etc/default/locale", "/etc/locale.conf",

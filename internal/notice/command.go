@@ -150,7 +150,7 @@ func find(name string, env []string) (string, error) {
 		return name, err
 	}
 	for _, dir := range filepath.SplitList(environ.Lookup(env, "PATH")) {
-		if path := filepath.Join(dir, name); environ.IsProgram(path) {
+		if path, ok := environ.Program(filepath.Join(dir, name), environ.Lookup(env, "PATHEXT")); ok {
 			return path, nil
 		}
 	}

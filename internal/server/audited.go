@@ -123,8 +123,7 @@ func actor(ctx context.Context) audit.By {
 	kind, rest, _ := strings.Cut(id.subject, ":")
 	by := audit.By{Kind: kind, ID: rest, Name: id.name}
 	if kind == "socket" { // the peer is a process of the server's user
-		uid := os.Geteuid()
-		by.UID = &uid
+		nameSelf(&by)
 		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 			by.PID = ipc.PeerPID(conn)
 		}
@@ -135,7 +134,7 @@ func actor(ctx context.Context) audit.By {
 // remoteAddress returns the client's IP address, or "" for the Unix socket.
 func remoteAddress(ctx context.Context) string {
 	conn, ok := ctx.Value(connKey{}).(net.Conn)
-	if !ok {
+	if !ok || conn.RemoteAddr().Network() != "tcp" { // the path of a pipe has a colon too
 		return ""
 	}
 	host, _, err := net.SplitHostPort(conn.RemoteAddr().String())

@@ -15,8 +15,13 @@ import (
 )
 
 // Decode decodes content into v, a pointer. A key that v lacks is an error, whose
-// text ends with hint, or with the key of v that is nearest. An error names its line.
+// text ends with hint, or with the key of v that is nearest. An error names its line. It
+// passes over a byte order mark, which editors of Windows put at the beginning.
 func Decode(content []byte, v any, hint string) error {
+	content = bytes.TrimPrefix(content, []byte("\ufeff"))
+	if bytes.HasPrefix(content, []byte("\xff\xfe")) || bytes.HasPrefix(content, []byte("\xfe\xff")) {
+		return errors.New("it is in UTF-16: save it as UTF-8")
+	}
 	err := toml.NewDecoder(bytes.NewReader(content)).DisallowUnknownFields().Decode(v)
 	if e, ok := errors.AsType[*toml.StrictMissingError](err); ok && len(e.Errors) > 0 {
 		row, _ := e.Errors[0].Position()

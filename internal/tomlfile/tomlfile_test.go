@@ -9,6 +9,10 @@ import (
 func TestDecode(t *testing.T) {
 	for _, tt := range []struct{ in, want string }{
 		{"name = \"x\"\n", ""},
+		{"\ufeffname = \"x\"\n", ""},
+		{"\xff\xfen\x00a\x00", "it is in UTF-16: save it as UTF-8"},
+		{"\xfe\xff\x00n\x00a", "it is in UTF-16: save it as UTF-8"},
+		{"name = \"C:\\Users\\x\"\n", "line 1: invalid hexadecimal digit in unicode escape sequence: in \"...\" a backslash begins an escape"},
 		{"name = 1\n", "line 1: "},
 		{"\nname = \n", "line 2: "},
 		{"name = \"x\"\n\nnmae = 1\n", `line 3: there is no setting "nmae"; see the manual`},

@@ -27,6 +27,9 @@ var (
 // who has not seen our types, and names the key if the library does.
 func explain(t reflect.Type, e *toml.DecodeError) string {
 	said := strings.TrimPrefix(e.Error(), "toml: ")
+	if strings.Contains(said, "escape") {
+		said += `: in "..." a backslash begins an escape; in '...', which fits paths of Windows, it is one`
+	}
 	if len(e.Key()) == 0 {
 		return said
 	}

@@ -37,7 +37,8 @@ func (Host) Resume([]uintptr, json.RawMessage) (host.Terminal, error) {
 // suspended until it is in its job, so that none of its children is outside.
 func (Host) Start(p host.Program) (t host.Terminal, pid int, step string, err error) {
 	argv := p.Spec.Command()
-	if err := checkBatch(argv); err != nil {
+	line, err := batchLine(argv)
+	if err != nil {
 		return nil, 0, "check program", err
 	}
 	job, err := newJob()
@@ -56,7 +57,7 @@ func (Host) Start(p host.Program) (t host.Terminal, pid int, step string, err er
 	}
 	m.cmd = opened.Command(argv[0], argv[1:]...)
 	m.cmd.Dir, m.cmd.Env = p.Spec.Dir, host.Environ(p.Spec, "xterm-256color")
-	m.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED}
+	m.cmd.SysProcAttr = &syscall.SysProcAttr{CreationFlags: windows.CREATE_SUSPENDED, CmdLine: line}
 	err = m.cmd.Start()
 	if err == nil {
 		err = resumeIn(job, m.cmd.Process.Pid)
@@ -69,19 +70,27 @@ func (Host) Start(p host.Program) (t host.Terminal, pid int, step string, err er
 	return m, m.cmd.Process.Pid, "", nil
 }
 
-// checkBatch refuses arguments that cmd.exe, which runs a batch file, would
-// take for commands.
-func checkBatch(argv []string) error {
+// batchLine returns the command line for a batch file, and "" for any other program, whose
+// line is made of its arguments as usual. cmd.exe, which runs a batch file, would take some
+// arguments for commands: these are refused. It splits others into several unless they are
+// quoted.
+func batchLine(argv []string) (string, error) {
 	ext := strings.ToLower(filepath.Ext(argv[0]))
 	if ext != ".bat" && ext != ".cmd" {
-		return nil
+		return "", nil
 	}
+	line := windows.EscapeArg(argv[0])
 	for _, arg := range argv[1:] {
 		if strings.ContainsAny(arg, "\"%&|<>^!\r\n") {
-			return fmt.Errorf("argument %q of %s: cmd.exe, which runs a batch file, would not pass it on as it is; run the program behind the batch file", arg, argv[0])
+			return "", fmt.Errorf("argument %q of %s: cmd.exe, which runs a batch file, would not pass it on as it is; run the program behind the batch file", arg, argv[0])
 		}
+		if strings.ContainsAny(arg, " \t,;=") || arg == "" {
+			behind := len(arg) - len(strings.TrimRight(arg, `\`)) // each of these would quote the quote
+			arg = `"` + arg + strings.Repeat(`\`, behind) + `"`
+		}
+		line += " " + arg
 	}
-	return nil
+	return line, nil
 }
 
 // newJob makes a job whose processes end when its handle is closed, which no

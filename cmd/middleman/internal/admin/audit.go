@@ -105,6 +105,9 @@ func byWords(by audit.By) string {
 	if by.UID != nil {
 		words = append(words, "uid", strconv.Itoa(*by.UID))
 	}
+	if by.SID != "" {
+		words = append(words, "user", by.SID)
+	}
 	if by.PID != 0 {
 		words = append(words, "pid", strconv.Itoa(by.PID))
 	}
