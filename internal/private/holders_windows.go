@@ -21,14 +21,14 @@ const (
 
 // WhoHolds returns err. If it says that a process has dir, or something in it,
 // open, which Windows neither renames nor deletes then, it also names the processes
-// that have, as far as the system tells.
+// that have, as far as the system tells, and what to do.
 func WhoHolds(err error, dir string) error {
 	if !errors.Is(err, windows.ERROR_SHARING_VIOLATION) && !errors.Is(err, windows.ERROR_ACCESS_DENIED) {
 		return err
 	}
 	found, askErr := askHolders(filesIn(dir))
-	if askErr != nil || len(found) == 0 {
-		return err // which says all that is known
+	if askErr != nil || len(found) == 0 { // it does not tell whose current directory is in dir
+		return fmt.Errorf("%w; a program has a file in it open, or it is a program's current directory: end that program, or leave the directory, first", err)
 	}
 	return fmt.Errorf("%w; files in it are open in %s: end that first", err, strings.Join(found, ", "))
 }

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"time"
 
@@ -197,6 +198,9 @@ func checkDirectory(what, path string) finding {
 	if err != nil {
 		return finding{what, "problem", err.Error()}
 	}
+	if runtime.GOOS == "windows" { // which has no modes; private.Dir has judged the access list
+		return finding{what, "ok", path}
+	}
 	return finding{what, "ok", fmt.Sprintf("%s (mode %04o)", path, info.Mode().Perm())}
 }
 
@@ -242,7 +246,11 @@ func checkGit(ctx context.Context) finding {
 func checkBox() finding {
 	program, err := git.Box()
 	if err != nil {
-		return finding{"git sandbox", "note", fmt.Sprintf("git inspects workspaces without a sandbox: %v; install bubblewrap", err)}
+		hint := "; install bubblewrap"
+		if errors.Is(err, errors.ErrUnsupported) {
+			hint = ""
+		}
+		return finding{"git sandbox", "note", fmt.Sprintf("git inspects workspaces without a sandbox: %v%s", err, hint)}
 	}
 	return finding{"git sandbox", "ok", "git inspects workspaces in a sandbox made by " + program}
 }

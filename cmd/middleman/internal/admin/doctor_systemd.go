@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/service"
@@ -16,6 +17,9 @@ import (
 // checkSystemd reports whether sessions depend on a systemd unit: if the server
 // runs in a service, each session should run in a scope of its own.
 func (c commands) checkSystemd(ctx context.Context) []finding {
+	if runtime.GOOS != "linux" {
+		return nil
+	}
 	if !systemd.Booted() {
 		return []finding{{"systemd", "ok", "does not manage this system, and middleman does not need it"}}
 	}

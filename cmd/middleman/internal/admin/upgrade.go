@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -41,6 +42,9 @@ func (c commands) upgradeCommand() *cobra.Command {
 			"An owner that cannot switch goes on with its own build. Without TARGET: every running session.",
 		Args: cli.Args(cobra.ArbitraryArgs),
 		RunE: func(cmd *cobra.Command, given []string) error {
+			if runtime.GOOS == "windows" {
+				return fmt.Errorf("no process of Windows can become another, so owners go on with their own build, which this one reaches: %w", errors.ErrUnsupported)
+			}
 			sessions, err := c.owned(cmd.Context(), given)
 			if err != nil {
 				return err

@@ -49,10 +49,7 @@ which is 128 and N for one that signal N has killed. Otherwise:
 const environment = `middleman uses these variables:
 
     MIDDLEMAN_HOME     data, configuration and runtime files are below this directory
-    XDG_DATA_HOME      otherwise data is in middleman/ below this one (~/.local/share),
-    XDG_CONFIG_HOME    settings below this one (~/.config),
-    XDG_RUNTIME_DIR    and sockets below this one (the data directory)
-    SHELL              what a session without a command starts
+` + systemVariables + `
     NO_COLOR           no colours
     SSH_AUTH_SOCK      the agent that sessions use after ` + "`attach`" + `
 
