@@ -242,10 +242,7 @@ func (c *copier) look(name string) (size int64, why, err error) {
 
 // summary says what was skipped, if anything, and what was copied.
 func (c *copier) summary() string {
-	text := fmt.Sprintf("%d files, %s", c.files, plaintext.Bytes(c.bytes))
-	if c.files == 1 {
-		text = "1 file, " + plaintext.Bytes(c.bytes)
-	}
+	text := plaintext.Count(c.files, "file") + ", " + plaintext.Bytes(c.bytes)
 	if c.there > 0 {
 		text += fmt.Sprintf("; %d existed already", c.there)
 	}

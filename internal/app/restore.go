@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/internal/store"
 	"middleman/workspace"
 )
@@ -56,7 +57,7 @@ func withTranscripts(err error, d store.Deleted, kept []store.Transcript) error 
 	if !errors.Is(err, workspace.ErrNoSnapshot) || len(kept) == 0 {
 		return err
 	}
-	return fmt.Errorf("%w; the transcripts of %d session(s) are kept: `middleman logs %s/%s` prints one, `middleman ls --all --sessions` lists them", err, len(kept), d.Name, kept[0].Name)
+	return fmt.Errorf("%w; transcripts of %s are kept: `middleman logs %s/%s` prints one, `middleman ls --all --sessions` lists them", err, plaintext.Count(len(kept), "session"), d.Name, kept[0].Name)
 }
 
 // revive turns the record of a deleted workspace into a row, so that a restart

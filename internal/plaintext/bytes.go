@@ -2,6 +2,14 @@ package plaintext
 
 import "fmt"
 
+// Count says how many there are of what is called one, such as "1 file" or "3 files".
+func Count(n int, one string) string {
+	if n != 1 {
+		one += "s"
+	}
+	return fmt.Sprintf("%d %s", n, one)
+}
+
 // Bytes formats a number of bytes for people, such as "12.3 KiB".
 func Bytes(n int64) string {
 	unit, units := float64(n), []string{"bytes", "KiB", "MiB", "GiB"}

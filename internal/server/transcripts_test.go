@@ -258,7 +258,7 @@ func TestTranscriptsOutliveTheSnapshot(t *testing.T) {
 		t.Errorf("deleted ones: %+v", list)
 	}
 	a := r.call("POST", "/workspaces/"+w.ID+"/restore", nil)
-	if p := a.problem(t); p.Code != api.CodeNoSnapshot || !strings.Contains(p.Detail, "the transcripts of 1 session(s) are kept: `middleman logs w/sh`") {
+	if p := a.problem(t); p.Code != api.CodeNoSnapshot || !strings.Contains(p.Detail, "transcripts of 1 session are kept: `middleman logs w/sh`") {
 		t.Errorf("restore: %d %s", a.status, a.body)
 	}
 	r.readable(s, "printed by w")

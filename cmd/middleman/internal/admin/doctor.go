@@ -112,7 +112,7 @@ func (c commands) conclude(findings []finding, boxes []tried, attempts bool) err
 		return err
 	}
 	if problems > 0 {
-		return fmt.Errorf("doctor found %d problem(s)", problems)
+		return errors.New("doctor found " + plaintext.Count(problems, "problem"))
 	}
 	return nil
 }

@@ -325,7 +325,7 @@ func (c commands) restarted(ctx context.Context, before serverState, now api.Ser
 	return c.Print(state, func() error {
 		fmt.Fprintf(c.Errs, "restarted on %s, version %s; %s\n", now.URL, plaintext.Line(now.Version), goOn(found))
 		if found < before.Sessions {
-			fmt.Fprintf(c.Errs, "%d sessions have ended meanwhile\n", before.Sessions-found)
+			fmt.Fprintf(c.Errs, "%s ended meanwhile\n", plaintext.Count(before.Sessions-found, "session"))
 		}
 		if now.Version != build.Version() {
 			fmt.Fprintf(c.Errs, "%s\n", otherVersion())

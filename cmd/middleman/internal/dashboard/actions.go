@@ -265,16 +265,8 @@ func (d *dashboard) searchOutput(text string) tea.Cmd {
 			d.found[hit.ID] = plaintext.Line(strings.TrimSpace(hit.Line))
 		}
 		d.filter, d.searched = text, text
-		d.note = "found " + count(len(hits.Matches), "line") + " in " + count(len(d.found), "session")
+		d.note = "found " + plaintext.Count(len(hits.Matches), "line") + " in " + plaintext.Count(len(d.found), "session")
 		d.sift()
 		return nil
 	}, "search", "-i", "--json", "--", text)
-}
-
-// count says how many there are of what is called kind.
-func count(n int, kind string) string {
-	if n != 1 {
-		kind += "s"
-	}
-	return fmt.Sprintf("%d %s", n, kind)
 }

@@ -297,7 +297,7 @@ func (d *dashboard) counts() string {
 			need++
 		}
 	}
-	text := count(live, "session") + " running"
+	text := plaintext.Count(live, "session") + " running"
 	if need > 0 {
 		text += fmt.Sprintf(", %d waiting for you", need)
 	}

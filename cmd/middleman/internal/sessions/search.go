@@ -13,6 +13,7 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal/await"
 )
 
@@ -106,7 +107,7 @@ func (c commands) search(ctx context.Context, text string, match func([]byte) bo
 		return err
 	}
 	if failed == nil && len(all) == 0 {
-		return fmt.Errorf("%q was not found in the kept output of %d session(s)", text, len(sessions))
+		return fmt.Errorf("%q was not found in the kept output of %s", text, plaintext.Count(len(sessions), "session"))
 	}
 	return failed
 }

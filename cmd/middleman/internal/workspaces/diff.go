@@ -15,6 +15,7 @@ import (
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/client"
+	"middleman/internal/plaintext"
 	"middleman/workspace"
 )
 
@@ -255,7 +256,8 @@ func (c commands) statTable(diff workspace.Diff) error {
 	if err := t.Flush(); err != nil {
 		return err
 	}
-	fmt.Fprintf(c.Out, "%d files, +%d -%d lines, against %s\n", len(diff.Files)+diff.More, diff.Added, diff.Deleted, diff.Of)
+	files := plaintext.Count(len(diff.Files)+diff.More, "file")
+	fmt.Fprintf(c.Out, "%s, +%d -%d lines, against %s\n", files, diff.Added, diff.Deleted, diff.Of)
 	return nil
 }
 

@@ -141,11 +141,7 @@ func (c commands) printMerged(m api.Merged) {
 	case m.Strategy != workspace.StrategyMerge:
 		how = ", " + string(m.Strategy)
 	}
-	commits := "1 commit"
-	if m.Commits > 1 {
-		commits = fmt.Sprintf("%d commits", m.Commits)
-	}
-	fmt.Fprintf(c.Out, "%s %s into %s: %s%s (%s..%s)\n", branch, verb, into, commits, how, cli.Short(m.Before), cli.Short(m.After))
+	fmt.Fprintf(c.Out, "%s %s into %s: %s%s (%s..%s)\n", branch, verb, into, plaintext.Count(m.Commits, "commit"), how, cli.Short(m.Before), cli.Short(m.After))
 	if m.Checkout != "" {
 		fmt.Fprintf(c.Errs, "the files in %s, which has %s checked out, %s up to date with it\n", plaintext.Line(m.Checkout), into, are)
 	}

@@ -83,7 +83,7 @@ func (c commands) prune(ctx context.Context, q api.PruneQuery) error {
 		return err
 	}
 	if failed > 0 {
-		return fmt.Errorf("%d leftover(s) could not be removed", failed)
+		return errors.New("could not remove " + plaintext.Count(failed, "leftover"))
 	}
 	return nil
 }

@@ -69,11 +69,8 @@ func (c commands) push(ctx context.Context, name string, in api.Push) error {
 // output.
 func (c commands) printPushed(p api.Pushed) {
 	commits := "no commit that it lacks"
-	switch {
-	case p.Commits == 1:
-		commits = "1 commit"
-	case p.Commits > 1:
-		commits = fmt.Sprintf("%d commits", p.Commits)
+	if p.Commits > 0 {
+		commits = plaintext.Count(p.Commits, "commit")
 	}
 	said := fmt.Sprintf("%s pushed to %s (%s): %s at %s", p.Branch, p.Upstream, p.Done, commits, cli.Short(p.Head))
 	if p.DryRun {

@@ -2,6 +2,7 @@ package workspaces
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -76,7 +77,7 @@ func (c commands) repair(ctx context.Context, name, repository string, dryRun bo
 		return err
 	}
 	if n := len(out.Failed); n > 0 {
-		return fmt.Errorf("%d workspace(s) were not repaired", n)
+		return errors.New("not repaired: " + plaintext.Count(n, "workspace"))
 	}
 	return nil
 }

@@ -87,7 +87,7 @@ func (c commands) importSandbox(ctx context.Context, name string) error {
 		return err
 	}
 	err = c.Print(out, func() error {
-		fmt.Fprintf(c.Out, "%d commits on %s\n", out.Commits, plaintext.Line(cmp.Or(out.Branch, "no branch")))
+		fmt.Fprintf(c.Out, "%s on %s\n", plaintext.Count(out.Commits, "commit"), plaintext.Line(cmp.Or(out.Branch, "no branch")))
 		for _, ref := range out.Kept {
 			fmt.Fprintln(c.Out, "kept", plaintext.Line(ref))
 		}
