@@ -136,6 +136,14 @@ func mayOwn(owner *windows.SID, ours bool) bool {
 // isAdministrator reports whether this process has the administrators' rights.
 var isAdministrator = sync.OnceValue(func() bool { return windows.GetCurrentProcessToken().IsElevated() })
 
+// OwnUser returns the id of this process's user: a number, or on Windows a SID.
+func OwnUser() (uid *int, sid string) {
+	if own, err := OwnSID(); err == nil {
+		sid = own.String()
+	}
+	return nil, sid
+}
+
 // NameOf returns the account of a SID, or the SID where that has no name.
 func NameOf(sid *windows.SID) string {
 	account, domain, _, err := sid.LookupAccount("")

@@ -16,6 +16,12 @@ import (
 	"middleman/internal/plainfile"
 )
 
+// OwnUser returns the id of this process's user: a number, or on Windows a SID.
+func OwnUser() (uid *int, sid string) {
+	own := os.Geteuid()
+	return &own, ""
+}
+
 // maxLinks is how many symbolic links a path may go through.
 const maxLinks = 40
 

@@ -15,6 +15,7 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/audit"
 	"middleman/internal/ipc"
+	"middleman/internal/private"
 )
 
 // audited maps the operations whose calls are recorded to their audit events. A
@@ -123,7 +124,7 @@ func actor(ctx context.Context) audit.By {
 	kind, rest, _ := strings.Cut(id.subject, ":")
 	by := audit.By{Kind: kind, ID: rest, Name: id.name}
 	if kind == "socket" { // the peer is a process of the server's user
-		nameSelf(&by)
+		by.UID, by.SID = private.OwnUser()
 		if conn, ok := ctx.Value(connKey{}).(net.Conn); ok {
 			by.PID = ipc.PeerPID(conn)
 		}
