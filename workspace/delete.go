@@ -206,6 +206,11 @@ func (d *deleteRun) keep(ctx context.Context) (err error) {
 	if d.aside, err = kept.Keep(ctx); err != nil {
 		return err
 	}
+	if d.dir != "" && !d.aside {
+		if err := d.clearTrash(); err != nil {
+			return err
+		}
+	}
 	return d.canForget()
 }
 
@@ -227,14 +232,9 @@ func (d *deleteRun) canForget() error {
 }
 
 // forget renames the directory to its trash name in one step, and removes git's
-// entry. It first removes the trash of an earlier, interrupted delete. If the
-// directory itself was kept, git's entry stays too.
+// entry. If the directory itself was kept, git's entry stays too.
 func (d *deleteRun) forget() error {
 	if d.dir != "" && !d.aside {
-		// An earlier, interrupted delete left this trash.
-		if err := d.removeTrash(); err != nil {
-			return err
-		}
 		if err := d.base.Rename(basedir.DeletingName(d.w.ID), basedir.TrashName(d.w.ID)); err != nil {
 			return err
 		}
@@ -259,22 +259,39 @@ func (d *deleteRun) removeEntry() error {
 	return err
 }
 
-// removeTrash removes the directory that was inspected twice. If a program
-// writes into it meanwhile, it gives the rest a name that no delete and no
-// prune takes, and adds a warning.
-func (d *deleteRun) removeTrash() error {
+// clearTrash makes room for the trash of this delete: it removes what an earlier one left,
+// or gives it a name that no delete and no prune takes.
+func (d *deleteRun) clearTrash() error {
 	err := basedir.RemoveAll(d.base, basedir.TrashName(d.w.ID))
-	if !errors.Is(err, fs.ErrExist) { // ErrExist stands for ENOTEMPTY here
-		return err
+	if err == nil {
+		return nil
 	}
-	late, lateErr := basedir.MoveLate(d.base, d.w.ID)
-	if late == "" {
-		return err
+	if late, lateErr := basedir.MoveLate(d.base, d.w.ID); late != "" {
+		return lateErr
 	}
-	if lateErr == nil {
-		d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, "a program wrote into the workspace while it was deleted: what it wrote is in "+plaintext.Quoted(late))
+	return err
+}
+
+// removeTrash removes the directory that was inspected twice. The delete is decided, so
+// what cannot be removed is no error of it: a warning says where it is. If a program
+// writes into the directory meanwhile, the rest gets a name that no delete and no prune
+// takes.
+func (d *deleteRun) removeTrash() error {
+	name := basedir.TrashName(d.w.ID)
+	err := basedir.RemoveAll(d.base, name)
+	if err == nil {
+		return nil
 	}
-	return lateErr
+	path := filepath.Join(d.base.Name(), name)
+	warning := fmt.Sprintf("not all of it could be removed: %v; the rest is %s, and `middleman prune` removes it once it can be", private.WhoHolds(err, path), plaintext.Quoted(path))
+	if errors.Is(err, fs.ErrExist) { // it stands for ENOTEMPTY here
+		late, lateErr := basedir.MoveLate(d.base, d.w.ID)
+		if lateErr == nil && late != "" {
+			warning = "a program wrote into the workspace while it was deleted: what it wrote is in " + plaintext.Quoted(late)
+		}
+	}
+	d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, warning)
+	return nil
 }
 
 // dropBranch deletes the branch if it is still at the commit that was

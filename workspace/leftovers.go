@@ -48,6 +48,8 @@ const (
 var (
 	// ErrNotLeft: a leftover is gone, or may not be removed any more.
 	ErrNotLeft = leftover.ErrNotLeft
+	// ErrStays: a leftover could not be removed, or not all of it.
+	ErrStays = leftover.ErrStays
 	// ErrMoved: a part of a workspace is not where it was, and we do not know
 	// where it is.
 	ErrMoved = leftover.ErrMoved

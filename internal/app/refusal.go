@@ -77,6 +77,7 @@ var known = []struct {
 	{workspace.ErrUnsafeBase, api.CodeUnsafeBase},
 	{workspace.ErrBadRequest, api.CodeBadRequest},
 	{workspace.ErrNotLeft, api.CodeNotLeft},
+	{workspace.ErrStays, api.CodeBusy},
 	{workspace.ErrMoved, api.CodeMoved},
 	{workspace.ErrUncommitted, api.CodeUncommitted},
 	{workspace.ErrConflict, api.CodeConflict},

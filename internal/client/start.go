@@ -16,8 +16,9 @@ import (
 )
 
 const (
-	startTimeout = 20 * time.Second
+	startTimeout = time.Minute           // a busy machine may need long
 	pollInterval = 10 * time.Millisecond // the OS signals no change of a lock or a socket
+	maxPoll      = 200 * time.Millisecond
 	maxLog       = 1 << 20               // bytes
 )
 
@@ -50,7 +51,7 @@ func Ensure(ctx context.Context, dirs config.Dirs, launch *exec.Cmd) (*Client, e
 }
 
 // Launch starts server in the background if none runs, and blocks until it
-// serves, at most 20 seconds. If several processes call Launch at once, one
+// serves, at most a minute. If several processes call Launch at once, one
 // server is started. server is a command that serves. It must write Ready to its
 // ReadyPipe when it does, or else print the reason. Launch sets the command's
 // directory and files. Its caller should end soon: the server stays its child
@@ -61,8 +62,8 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, startTimeout)
 	defer cancel()
-	start, err := HoldStarts(ctx, dirs)
-	if err != nil {
+	start, err := holdStarts(ctx, dirs, true)
+	if start == nil || err != nil {
 		return err
 	}
 	defer start.Close()
@@ -83,11 +84,32 @@ func Launch(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {
 // HoldStarts keeps others from starting a server with Launch until the lock is
 // closed. It waits for a start that goes on.
 func HoldStarts(ctx context.Context, dirs config.Dirs) (*private.Lock, error) {
-	start, err := private.AwaitLock(ctx, filepath.Join(dirs.Data, "server-start.lock"))
-	if err != nil {
-		return nil, fmt.Errorf("wait for another start of the server: %w", err)
+	return holdStarts(ctx, dirs, false)
+}
+
+// holdStarts is HoldStarts. With orServer it returns nil as soon as a server answers: many
+// that wait for one start need not wait for each other.
+func holdStarts(ctx context.Context, dirs config.Dirs, orServer bool) (start *private.Lock, err error) {
+	waited := poll(ctx, func() (bool, error) {
+		start, err = private.TryLock(filepath.Join(dirs.Data, "server-start.lock"))
+		if !errors.Is(err, private.ErrHeld) {
+			return true, nil
+		}
+		if orServer {
+			if c, err := Connect(ctx, dirs); err == nil {
+				c.Close()
+				return true, nil
+			}
+		}
+		return false, nil
+	})
+	switch {
+	case waited != nil:
+		return nil, fmt.Errorf("wait for another start of the server: %w", errors.Join(err, waited))
+	case errors.Is(err, private.ErrHeld):
+		return nil, nil
 	}
-	return start, nil
+	return start, err
 }
 
 // AwaitEnd waits until no server runs.
@@ -127,16 +149,15 @@ func AwaitAnother(ctx context.Context, dirs config.Dirs, before api.Server, same
 	return now, err
 }
 
-// poll calls done until it reports true or an error, or ctx ends.
+// poll calls done until it reports true or an error, or ctx ends, less often the longer
+// that takes: many may wait at once.
 func poll(ctx context.Context, done func() (bool, error)) error {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
+	for pause := pollInterval; ; pause = min(pause*5/4, maxPoll) {
 		if ok, err := done(); ok || err != nil {
 			return err
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
@@ -146,27 +167,27 @@ func poll(ctx context.Context, done func() (bool, error)) error {
 // awaitLockHolder waits until the server that holds the server lock answers,
 // or the lock is free. It reports whether a server runs.
 func awaitLockHolder(ctx context.Context, dirs config.Dirs) (running bool, err error) {
-	tick := time.NewTicker(pollInterval)
-	defer tick.Stop()
-	for {
-		c, err := Connect(ctx, dirs)
-		if err == nil {
+	var silent error
+	err = poll(ctx, func() (bool, error) {
+		var c *Client
+		if c, silent = Connect(ctx, dirs); silent == nil {
 			c.Close()
+			running = true
 			return true, nil
 		}
-		lock, lockErr := private.TryLock(dirs.ServerLock())
-		if lockErr == nil {
-			return false, lock.Close()
+		lock, err := private.TryLock(dirs.ServerLock())
+		if errors.Is(err, private.ErrHeld) {
+			return false, nil
 		}
-		if !errors.Is(lockErr, private.ErrHeld) {
-			return false, lockErr
+		if err == nil {
+			err = lock.Close()
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-			return false, fmt.Errorf("a server holds %s and does not answer: %w", dirs.ServerLock(), err)
-		}
+		return true, err
+	})
+	if ctx.Err() != nil && err != nil {
+		err = fmt.Errorf("a server holds %s and does not answer: %w", dirs.ServerLock(), silent)
 	}
+	return running, err
 }
 
 func spawn(ctx context.Context, dirs config.Dirs, server *exec.Cmd) error {

@@ -12,7 +12,8 @@ import (
 )
 
 // BranchInWayError says that git cannot have both Branch and By, because one
-// name would be a directory of the other. It wraps ErrBranchTaken.
+// name would be a directory of the other, or on some file systems the same. It wraps
+// ErrBranchTaken.
 type BranchInWayError struct{ Branch, By string }
 
 // Error names both branches, and says how to avoid the conflict.
@@ -142,6 +143,20 @@ func (p Dirs) inWay(ctx context.Context, branch string) (string, error) {
 	return "", nil
 }
 
+// inOtherCase returns an existing branch whose name differs from branch, or from the
+// beginning of it, in case alone, or "".
+func (p Dirs) inOtherCase(ctx context.Context, branch string) (found string, err error) {
+	c := p.Look("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/")
+	c.Lines = true
+	c.Each = func(name string) {
+		if len(name) <= len(branch) && strings.EqualFold(name, branch[:len(name)]) && (len(name) == len(branch) || branch[len(name)] == '/') {
+			found = name
+		}
+	}
+	_, err = c.Run(ctx)
+	return found, err
+}
+
 // firstRef returns the first ref with this name or below it, or "".
 func (p Dirs) firstRef(ctx context.Context, ref string) (string, error) {
 	return p.Look("for-each-ref", "--count=1", "--format=%(refname)", ref).Line(ctx)
@@ -170,6 +185,9 @@ func (p Dirs) MakeBranch(ctx context.Context, branch, commit, note string) (bool
 			return false, nil
 		}
 		by, lookErr := p.inWay(ctx, branch)
+		if by == "" && lookErr == nil {
+			by, lookErr = p.inOtherCase(ctx, branch)
+		}
 		if lookErr != nil {
 			return false, lookErr
 		}

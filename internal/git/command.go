@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -64,13 +65,15 @@ type Dirs struct {
 	Index     string // a file to use instead of the checkout's index; or ""
 }
 
+// env names the directories with slashes: git on Windows compares them with its own
+// spelling, and takes a git directory in another one for a checkout.
 func (p Dirs) env() []string {
-	env := []string{"GIT_DIR=" + p.GitDir, "GIT_COMMON_DIR=" + p.CommonDir}
+	env := []string{"GIT_DIR=" + filepath.ToSlash(p.GitDir), "GIT_COMMON_DIR=" + filepath.ToSlash(p.CommonDir)}
 	if p.WorkTree != "" {
-		env = append(env, "GIT_WORK_TREE="+p.WorkTree)
+		env = append(env, "GIT_WORK_TREE="+filepath.ToSlash(p.WorkTree))
 	}
 	if p.Index != "" {
-		env = append(env, "GIT_INDEX_FILE="+p.Index)
+		env = append(env, "GIT_INDEX_FILE="+filepath.ToSlash(p.Index))
 	}
 	return env
 }
@@ -275,7 +278,7 @@ func (c Command) Once(ctx context.Context) (string, error) {
 // limit and the sandbox that c asks for.
 func (c Command) argv() []string {
 	argv := []string{"git", "--no-pager"}
-	for _, setting := range pinned {
+	for _, setting := range slices.Concat(pinned, systemPinned) {
 		argv = append(argv, "-c", setting)
 	}
 	argv = append(argv, c.Args...)
@@ -310,6 +313,7 @@ func userEnv() []string {
 	var env []string
 	for _, pair := range os.Environ() {
 		name, _, _ := strings.Cut(pair, "=")
+		name = variable(name)
 		if name != "LANGUAGE" && name != "LC_ALL" && (!strings.HasPrefix(name, "GIT_") || slices.Contains(kept, name)) {
 			env = append(env, pair)
 		}

@@ -8,6 +8,12 @@ import (
 	"syscall"
 )
 
+// systemPinned are settings of every git command on this system.
+var systemPinned []string
+
+// variable returns name.
+func variable(name string) string { return name }
+
 // ownGroup starts cmd in a new session, and so in a process group of its own. A
 // cancelled context sends SIGTERM to the whole group. The session has no
 // terminal, so no child such as ssh can prompt there and wait.

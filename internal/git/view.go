@@ -186,7 +186,7 @@ func (g *View) Close() { g.scratch.Close() }
 // grafts.
 func (g *View) Look(args ...string) Command {
 	c := g.Dirs.Look(args...)
-	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.Join(g.Dir, "objects"), "GIT_LITERAL_PATHSPECS=1")
+	c.Env = append(c.Env, "GIT_OBJECT_DIRECTORY="+filepath.ToSlash(filepath.Join(g.Dir, "objects")), "GIT_LITERAL_PATHSPECS=1")
 	c.boxed, c.writable, c.shown, c.hidden, c.Thrifty = g.risky || g.Boxed, g.Dir, g.shown, g.hidden, true
 	return c
 }

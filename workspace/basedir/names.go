@@ -6,10 +6,10 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"syscall"
 
+	"middleman/internal/plaintext"
 	"middleman/internal/private"
 )
 
@@ -77,32 +77,23 @@ func MakeDir(base *os.Root, name string) error {
 	return nil
 }
 
-// RemoveAll deletes name in base, including read-only directories (module
+// RemoveAll deletes name in base, including read-only files and directories (module
 // caches have them), and those that are deeper than this process can have files
-// open. A missing name is no error.
+// open. A missing name is no error. What another user owns it cannot delete: it deletes
+// the rest, and the error names that.
 func RemoveAll(base *os.Root, name string) error {
 	err := base.RemoveAll(name)
 	if errors.Is(err, syscall.EMFILE) {
 		err = private.RemoveIn(base, name)
 	}
-	if !errors.Is(err, fs.ErrPermission) || runtime.GOOS == "windows" { // where an attribute of a directory protects nothing in it
+	if !errors.Is(err, fs.ErrPermission) {
 		return err
 	}
-	// base.FS would refuse names that are not UTF-8.
-	err = filepath.WalkDir(filepath.Join(base.Name(), name), func(path string, entry fs.DirEntry, err error) error {
-		if err != nil || !entry.IsDir() {
-			return err
-		}
-		below, err := filepath.Rel(base.Name(), path)
-		if err != nil {
-			return err
-		}
-		return base.Chmod(below, 0o700)
-	})
-	if err != nil {
-		return fmt.Errorf("make %s writable: %w", name, err)
+	foreign := makeWritable(base, name)
+	if err = base.RemoveAll(name); err != nil && foreign != "" {
+		return fmt.Errorf("%s belongs to another user: %w", plaintext.Quoted(foreign), fs.ErrPermission)
 	}
-	return base.RemoveAll(name)
+	return err
 }
 
 // RemoveEmpty removes an empty directory or a link in dir, and nothing else.

@@ -104,7 +104,7 @@ func (k *snapshotWriter) keepBranches(ctx context.Context) (hashes []string, err
 	if err != nil || top == "" {
 		return slices.DeleteFunc(hashes, func(s string) bool { return s == "" }), err
 	}
-	c := k.repo.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash")
+	c := k.repo.Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%H %s", "refs/stash", "--")
 	c.Lines = true
 	c.Each = func(line string) {
 		hash, message, _ := strings.Cut(line, " ")

@@ -45,7 +45,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	}
 	if of, _, late := strings.Cut(name, basedir.LateMark); late {
 		l.Kind, l.ID = KindUnknown, ""
-		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted: look into it, and move it away"
+		l.Why = "it is left of the deleted workspace " + plaintext.Quoted(of) + ", for a program wrote it meanwhile, or it could not be removed: look into it, and move it away"
 	} else if model.CheckID(id) != nil {
 		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"
@@ -62,7 +62,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	_, deleted := owner(s.Deleted, id)
 	switch l.Kind {
 	case KindTrash:
-		l.stays(s.trash(ctx, l.What), "an interrupted delete was removing it, and had inspected it twice")
+		l.stays(s.trash(ctx, l.What), "a delete that had inspected it twice was interrupted, or could not remove all of it")
 	case KindRestoring:
 		l.stays(s.gathered(ctx, l.What, id), "an interrupted restore was making it from a snapshot, which still exists")
 	case KindKept:

@@ -10,12 +10,16 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/git"
 	"middleman/internal/plaintext"
+	"middleman/internal/private"
 	"middleman/workspace/basedir"
 	"middleman/workspace/model"
 )
 
 // ErrNotLeft: a leftover is gone, or may not be removed any more.
 var ErrNotLeft = errors.New("it is not a leftover any more")
+
+// ErrStays: a leftover could not be removed, or not all of it.
+var ErrStays = errors.New("it could not be removed")
 
 // Prune removes one result of Leftovers, if it may still be removed by what
 // exists and is recorded now. It returns the workspace that was in it, and what
@@ -74,7 +78,10 @@ func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss 
 		if kind, _ := kindOf(name); kind == KindDirectory {
 			return w, loss, basedir.RemoveEmpty(in.Root, name)
 		}
-		return w, loss, basedir.RemoveAll(in.Root, name)
+		if err = basedir.RemoveAll(in.Root, name); err != nil {
+			err = fmt.Errorf("%w: %w", ErrStays, private.WhoHolds(err, l.What))
+		}
+		return w, loss, err
 	case KindDirectory, KindDeleting:
 		w, err = f.identify(ctx, &listed{root: in.Root, group: in.IsGroup()}, name)
 	default:

@@ -279,7 +279,7 @@ func (c *Comparison) tooLarge(path string) bool {
 // look returns a command on our copy of the index.
 func (c *Comparison) look(args ...string) git.Command {
 	cmd := c.g.Look(args...)
-	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.Join(c.g.Dir, "index"))
+	cmd.Env = append(cmd.Env, "GIT_INDEX_FILE="+filepath.ToSlash(filepath.Join(c.g.Dir, "index")))
 	cmd.Limit = diffTime
 	return cmd
 }

@@ -418,7 +418,7 @@ func (l *collector) stashes(ctx context.Context, p git.Dirs, branch string) erro
 	if err != nil || top == "" {
 		return err
 	}
-	c := git.Whole(p.CommonDir).Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash")
+	c := git.Whole(p.CommonDir).Look("rev-list", "--walk-reflogs", "--no-commit-header", "--format=%s", "refs/stash", "--")
 	c.Lines = true
 	n := 0
 	c.Each = func(message string) {

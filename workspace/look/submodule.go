@@ -168,7 +168,7 @@ func (l *collector) submoduleHistory(ctx context.Context, p git.Dirs) error {
 	if err != nil || stash == "" {
 		return err
 	}
-	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash"}, name+"stash: %s")
+	return l.history(ctx, p, &l.loss.Stashed, []string{"--walk-reflogs", "refs/stash", "--"}, name+"stash: %s")
 }
 
 // submoduleAbandoned adds the commits of the repository of a submodule that only its

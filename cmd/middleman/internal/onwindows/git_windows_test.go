@@ -126,6 +126,11 @@ func TestUnreadableNames(t *testing.T) {
 	w.serve()
 	w.run(0, "new", "fix", "-d", "-C", repository, "--no-session")
 	path := strings.TrimSpace(w.run(0, "path", "fix"))
+	// A stash elsewhere is no work of this workspace, and is looked at.
+	if err := os.WriteFile(filepath.Join(repository, "a.txt"), []byte("stashed\r\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	git(t, repository, "stash")
 	for _, name := range []string{"e.", "aux"} {
 		dir := `\\?\` + filepath.Join(path, name)
 		for _, empty := range []string{filepath.Join(path, "e"), dir} {
@@ -168,4 +173,7 @@ func TestNamesOfWorktrees(t *testing.T) {
 	}
 	w.run(0, "new", "Fix", "-d", "-C", repository, "--no-session")
 	w.run(1, "new", "fIX", "-d", "-C", repository, "--no-session")
+	if text := w.run(1, "new", "other", "-d", "-C", repository, "--no-session", "--branch", "Main"); !strings.Contains(text, "branch main is in the way") {
+		t.Errorf("a branch in another case: %s", text)
+	}
 }

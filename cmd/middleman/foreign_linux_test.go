@@ -1,0 +1,59 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"middleman/internal/testenv"
+)
+
+// Containers leave directories of root in a worktree, which its user cannot empty. A delete
+// of it is a delete all the same: what it kept comes back, it says what is left, and prune
+// removes that once it can be.
+func TestForeignDirectories(t *testing.T) {
+	testenv.NeedRoot(t, "make directories of another user")
+	o := ordinary(t)
+	repository := filepath.Join(o.home, "repository")
+	o.must(o.shell(`git init -q "$0" && cd "$0" && echo ignored/ >.gitignore && git add . &&
+		git -c user.name=n -c user.email=n@example.org commit -qm first`, repository))
+	for _, x := range []struct{ name, dir, consent string }{{"ignored", "ignored", ""}, {"untracked", "data", "--discard-work"}} {
+		o.must(o.command("new", x.name, "-d", "--no-session", "-C", repository))
+		path := strings.TrimSpace(o.must(o.command("path", x.name)))
+		dir := filepath.Join(path, x.dir)
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, "file"), []byte("of root\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		args := []string{"rm", x.name}
+		if x.consent != "" {
+			args = append(args, x.consent)
+		}
+		out, err := o.command(args...).CombinedOutput()
+		if err != nil || !strings.Contains(string(out), x.dir+" belongs to another user") {
+			t.Fatalf("rm: %v: %s", err, out)
+		}
+		trash, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".trash-*"))
+		if len(trash) != 1 || !strings.Contains(string(out), trash[0]) {
+			t.Fatalf("%q is left, and rm says %s", trash, out)
+		}
+		if out, err := o.command("prune").CombinedOutput(); err == nil || !strings.Contains(string(out), x.dir+" belongs to another user") {
+			t.Errorf("prune: %v: %s", err, out)
+		}
+		o.must(o.command("restore", x.name))
+		if text, err := os.ReadFile(filepath.Join(dir, "file")); err != nil || string(text) != "of root\n" {
+			t.Errorf("restored: %q, %v", text, err)
+		}
+		o.must(o.command("rm", x.name, "--discard-work"))
+		left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), "*"+filepath.Base(trash[0])[len(".trash-"):]+"*"))
+		for _, path := range left {
+			if err := os.RemoveAll(path); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	o.must(o.command("prune"))
+}
