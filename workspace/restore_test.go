@@ -278,8 +278,15 @@ func TestDeleteKeepsIgnored(t *testing.T) {
 	}{
 		{"nothing", func(*testing.T, string) {}, false, nil, nil},
 		{"settings", func(t *testing.T, root string) { write(t, root+"/.env", "secret") }, true, nil, nil},
-		{"a large file alone", func(t *testing.T, root string) { write(t, root+"/x.bin", strings.Repeat("x", 1<<20+1)) }, false,
-			[]string{"ignored x.bin (too large)"}, []string{"x.bin"}},
+		{"a large file alone", func(t *testing.T, root string) { write(t, root+"/x.bin", strings.Repeat("x", 1<<20+1)) }, true, nil, nil},
+		{"a file too large alone", func(t *testing.T, root string) {
+			write(t, root+"/x.bin", "")
+			if err := os.Truncate(root+"/x.bin", 32<<20+1); err != nil {
+				t.Fatal(err)
+			}
+		}, false, []string{"ignored x.bin (too large)"}, []string{"x.bin"}},
+		{"a large directory alone", func(t *testing.T, root string) { write(t, root+"/build/x", strings.Repeat("x", 1<<20+1)) }, false,
+			[]string{"ignored build/ (too large)"}, []string{"build"}},
 		{"settings and a large directory", func(t *testing.T, root string) {
 			write(t, root+"/.env", "secret")
 			for i := range 1001 {

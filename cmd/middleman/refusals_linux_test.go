@@ -32,7 +32,7 @@ var refusals = []refusal{
 	{name: "deleted", do: `rm a.txt`, lost: `changed a\.txt`, json: `"changed": \[\s+"a\.txt"\s+\]`, consent: "--discard-work"},
 	{name: "untracked", do: `echo x > new; echo x > 'odd
 name'`, lost: `untracked "odd\\nname"`, json: `"untracked": \[\s+"new",\s+"\\"odd\\\\nname\\""\s+\]`, consent: "--discard-work"},
-	{name: "stashed", do: `echo x >> a.txt; git stash -q`, lost: `stash stash@\{0\}: WIP on middleman/w: .* first`,
+	{name: "stashed", do: `echo x >> a.txt; git stash -q`, lost: `stash stash@\{0\}: WIP on middleman/w: .* first \(it stays in the repository, without its branch\)`,
 		json: `"stashed": \[\s+"stash@\{0\}: WIP on middleman/w: [^"]* first"\s+\]`, consent: "--discard-work"},
 	{name: "commits", do: `git commit -qm second --allow-empty`, lost: `commit [0-9a-f]+ second`, json: `"commits": \[\s+"[0-9a-f]+ second"\s+\]`,
 		consent: "--discard-work"},

@@ -207,6 +207,7 @@ type Deleted struct {
 	Restorable bool      `json:"restorable" doc:"Whether a restore brings back what is lost, except for what unkept lists"`
 	Workers    []Deleted `json:"workers,omitempty" doc:"The workspaces of its workers, which are deleted before it"`
 	Teardown   []string  `json:"teardown,omitempty" doc:"Commands of the repository's configuration that were run, or would be"`
+	RestoreAs  string    `json:"restore_as,omitempty" doc:"By what a restore finds it: its label, or its id if another deleted workspace has its name"`
 	Unkept     []string  `json:"unkept,omitempty" doc:"Ignored files that are too large to be kept, and entries that are neither file, link nor directory"`
 	// Transcripts counts the sessions of this workspace alone.
 	Transcripts TranscriptCount `json:"transcripts" doc:"The transcripts of its sessions: their output, last screens and exits"`

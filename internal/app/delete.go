@@ -112,8 +112,19 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 		return api.Deleted{}, err
 	}
 	out.Warnings, out.Restorable, out.Unkept = out.Lost.Warnings, out.Lost.Restorable, out.Lost.Unkept
+	out.RestoreAs = s.restoreAs(ctx, out.Workspace)
 	s.gone(ctx, id)
 	return out, nil
+}
+
+// restoreAs returns by what a restore finds a deleted workspace: its label, or its id if
+// another deleted one has its name.
+func (s *App) restoreAs(ctx context.Context, w api.Workspace) string {
+	others, err := s.Store.OtherDeleted(ctx, w.ID, w.Name)
+	if others || err != nil {
+		return w.ID
+	}
+	return w.Label
 }
 
 // beginDelete records that a workspace is being deleted and, if only its

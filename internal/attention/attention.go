@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -153,5 +154,11 @@ func groupOf(s agent.State) Group {
 
 // isShell reports whether a session runs a shell without a command.
 func isShell(s api.Session) bool {
-	return s.Profile == agent.Shell || s.Profile == "" && len(s.Argv) == 1 && strings.HasSuffix(filepath.Base(s.Argv[0]), "sh")
+	if s.Profile != "" || len(s.Argv) == 0 || len(s.Argv) > 2 || len(s.Argv) == 2 && s.Argv[1] != "-l" {
+		return s.Profile == agent.Shell
+	}
+	return slices.Contains(shells, strings.TrimSuffix(strings.ToLower(filepath.Base(s.Argv[0])), ".exe"))
 }
+
+// shells are the programs that wait for commands. A script such as deploy.sh does not.
+var shells = []string{"sh", "ash", "bash", "csh", "dash", "elvish", "fish", "ksh", "ksh93", "mksh", "nu", "oksh", "rbash", "tcsh", "xonsh", "yash", "zsh", "cmd", "powershell", "pwsh"}

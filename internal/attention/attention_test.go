@@ -28,6 +28,9 @@ func TestJudge(t *testing.T) {
 		since time.Time
 	}{
 		{"a shell", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}}, Ready, "shell", made},
+		{"a login shell", api.Session{State: terminal.StateRunning, Argv: []string{"/usr/bin/zsh", "-l"}}, Ready, "shell", made},
+		{"a script that is no shell", api.Session{State: terminal.StateRunning, Argv: []string{"/home/me/deploy.sh"}}, Working, "running", made},
+		{"a script for a shell", api.Session{State: terminal.StateRunning, Argv: []string{"sh", "deploy.sh"}}, Working, "running", made},
 		{"the shell's profile", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash", "-l"}, Profile: "shell"}, Ready, "shell", made},
 		{"a shell with a command", api.Session{State: terminal.StateRunning, Argv: []string{"sh", "-c", "make"}}, Working, "running", made},
 		{"a command", api.Session{State: terminal.StateRunning, Argv: []string{"make"}}, Working, "running", made},

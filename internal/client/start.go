@@ -19,7 +19,7 @@ const (
 	startTimeout = time.Minute           // a busy machine may need long
 	pollInterval = 10 * time.Millisecond // the OS signals no change of a lock or a socket
 	maxPoll      = 200 * time.Millisecond
-	maxLog       = 1 << 20               // bytes
+	maxLog       = 1 << 20 // bytes
 )
 
 // Ready is the text that a background server writes to its ReadyPipe when it

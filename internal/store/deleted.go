@@ -107,6 +107,12 @@ func (s *Store) DeletedWorkspace(ctx context.Context, id string) (Deleted, error
 	return d, nil
 }
 
+// OtherDeleted reports whether another deleted workspace than that with id has this name.
+func (s *Store) OtherDeleted(ctx context.Context, id, name string) (others bool, err error) {
+	err = s.read.QueryRowContext(ctx, `SELECT EXISTS (SELECT 1 FROM deleted_workspaces WHERE name = ? AND id <> ?)`, name, id).Scan(&others)
+	return others, err
+}
+
 // DeletedWorkspaces returns a page of the deleted workspaces, in the order of
 // their deletion. next is the cursor of the next page, "" at the end.
 func (s *Store) DeletedWorkspaces(ctx context.Context, p Page) (list []Deleted, next string, err error) {

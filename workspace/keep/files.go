@@ -14,14 +14,15 @@ import (
 )
 
 // Limits for keeping ignored files. git lists an ignored file or a whole
-// ignored directory as one entry. An entry is kept up to maxIgnoredBytes and
-// maxIgnoredFiles, all together up to maxIgnoredTotal. So local settings and
-// credentials come back, and build results do not. A repository among ignored
-// files is always kept.
+// ignored directory as one entry. A file is kept up to maxIgnoredFile, a directory
+// up to maxIgnoredBytes and maxIgnoredFiles, all together up to maxIgnoredTotal. So
+// local settings, credentials, databases and logs come back, and directories of build
+// results do not. A repository among ignored files is always kept.
 const (
+	maxIgnoredFile  = 32 << 20
 	maxIgnoredBytes = 1 << 20
 	maxIgnoredFiles = 1000
-	maxIgnoredTotal = 32 << 20
+	maxIgnoredTotal = 128 << 20
 )
 
 // verdict says whether a file is kept, and whether a directory's entries are
@@ -46,7 +47,11 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 	}
 	left := int64(maxIgnoredTotal)
 	for _, name := range seen.Ignored {
-		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, maxIgnoredBytes))
+		limit := int64(maxIgnoredFile)
+		if strings.HasSuffix(name, "/") {
+			limit = maxIgnoredBytes
+		}
+		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, limit))
 		if err != nil {
 			return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 		}

@@ -110,7 +110,7 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 
 // worthKeeping reports whether the workspace holds anything worth a snapshot.
 func worthKeeping(w model.Workspace, seen look.Findings, chosen choice) bool {
-	return !seen.Loss.Empty() || len(seen.Loss.Abandoned) > 0 || chosen.any && !w.Ephemeral
+	return !seen.Loss.Empty() || len(seen.Loss.Abandoned)+len(seen.Loss.Merged) > 0 || chosen.any && !w.Ephemeral
 }
 
 // Forecast returns seen.Loss of w, whose directory is at dir or missing (""),

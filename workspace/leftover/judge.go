@@ -45,7 +45,7 @@ func (s *survey) directory(ctx context.Context, b *listed, name string) {
 	}
 	if of, _, late := strings.Cut(name, basedir.LateMark); late {
 		l.Kind, l.ID = KindUnknown, ""
-		l.Why = "it is left of the deleted workspace " + plaintext.Quoted(of) + ", for a program wrote it meanwhile, or it could not be removed: look into it, and move it away"
+		l.Why = "a program wrote it while workspace " + plaintext.Quoted(of) + " was deleted, or it could not be removed: look into it, and move it away"
 	} else if model.CheckID(id) != nil {
 		l.Kind, l.ID = KindUnknown, ""
 		l.Why = "middleman did not make it: look into it, and move it away"

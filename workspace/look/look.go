@@ -296,6 +296,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	c.Config = config
 	var ignoredErr error
 	answered := false
+	var untracked folded
 	c.Each = func(record string) {
 		switch {
 		case strings.HasPrefix(record, "# branch.oid "):
@@ -305,7 +306,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 		case strings.HasPrefix(record, "! ") && ignoredErr == nil:
 			ignoredErr = l.ignored(ctx, p, record[2:], name)
 		case strings.HasPrefix(record, "? "):
-			l.add(&l.loss.Untracked, name+record[2:])
+			untracked.add(name + record[2:])
 		case strings.HasPrefix(record, "1 "):
 			l.add(&l.loss.Changed, name+field(record, 8))
 		case strings.HasPrefix(record, "u "):
@@ -328,6 +329,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	}); err != nil {
 		return err
 	}
+	l.unfold(untracked)
 	for _, path := range hidden {
 		l.add(&l.loss.Changed, name+path)
 	}
@@ -402,14 +404,17 @@ func (l *collector) commits(ctx context.Context, p git.Dirs, w model.Workspace, 
 	if len(from) == 0 {
 		return nil
 	}
-	args := append(from, "--not", "--remotes")
+	args := append(slices.Clone(from), "--not", "--remotes")
 	if model.IsChange(w.Base) && w.BaseCommit != "" {
 		args = append([]string{"--ignore-missing"}, append(args, w.BaseCommit)...) // the forge has these
 	}
 	if tip != "" {
 		args = append(args, "--exclude="+w.Branch) // else it would count as another branch
 	}
-	return l.history(ctx, p, &l.loss.Commits, append(args, "--branches"), "%h %s")
+	if err := l.history(ctx, p, &l.loss.Commits, append(args, "--branches"), "%h %s"); err != nil {
+		return err
+	}
+	return l.merged(ctx, p, w, from)
 }
 
 // stashes adds the stashes that were made on branch. All worktrees share them.

@@ -10,17 +10,21 @@ import (
 const MaxListed = 100
 
 // Loss is what a delete would destroy. Truncated says that a list was cut at
-// MaxListed. Ignored and Abandoned are for information, and do not stop a
+// MaxListed. Ignored, Abandoned and Merged are for information, and do not stop a
 // delete.
 type Loss struct {
 	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
 	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not; worktrees elsewhere of its submodules"`
-	Stashed   []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
-	Commits   []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
-	Operation string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
-	Ignored   []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
-	Abandoned []string `json:"abandoned,omitempty" doc:"Commits, tags and other objects that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
-	Truncated bool     `json:"truncated,omitempty"`
+	// UntrackedMore is how many more files there are than entries of Untracked: a
+	// directory at the top with many is one entry.
+	UntrackedMore int      `json:"untracked_more,omitempty" doc:"How many more untracked files there are than entries: a directory at the top with many is one entry"`
+	Stashed       []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
+	Commits       []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
+	Operation     string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
+	Ignored       []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
+	Abandoned     []string `json:"abandoned,omitempty" doc:"Commits, tags and other objects that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
+	Merged        []string `json:"merged,omitempty" doc:"Commits that are nowhere else, as after a squash or a rebase, but whose changes are all in the base; they are no reason to refuse a delete"`
+	Truncated     bool     `json:"truncated,omitempty"`
 	// Warnings say what stays although one would expect it to go, one per line.
 	Warnings []string `json:"-"`
 	// Restorable says that a delete kept, or would keep, enough for Restore to
@@ -40,19 +44,19 @@ func (l Loss) Empty() bool {
 func (l Loss) Summary() string {
 	var parts []string
 	full := false
-	count := func(list []string, one, many string) {
+	count := func(list []string, more int, one, many string) {
 		full = full || len(list) == MaxListed
-		switch {
-		case len(list) == 1:
+		switch n := len(list) + more; {
+		case n == 1:
 			parts = append(parts, "1 "+one)
-		case len(list) > 1:
-			parts = append(parts, fmt.Sprintf("%d %s", len(list), many))
+		case n > 1:
+			parts = append(parts, fmt.Sprintf("%d %s", n, many))
 		}
 	}
-	count(l.Changed, "changed file", "changed files")
-	count(l.Untracked, "untracked file", "untracked files")
-	count(l.Commits, "commit that is nowhere else", "commits that are nowhere else")
-	count(l.Stashed, "stash", "stashes")
+	count(l.Changed, 0, "changed file", "changed files")
+	count(l.Untracked, l.UntrackedMore, "untracked file", "untracked files")
+	count(l.Commits, 0, "commit that is nowhere else", "commits that are nowhere else")
+	count(l.Stashed, 0, "stash", "stashes")
 	if l.Operation != "" {
 		parts = append(parts, "a "+l.Operation+" in progress")
 	}
@@ -76,7 +80,7 @@ func (l Loss) Named(name string) Loss {
 		return out
 	}
 	l.Changed, l.Untracked, l.Stashed, l.Commits = prefixed(l.Changed), prefixed(l.Untracked), prefixed(l.Stashed), prefixed(l.Commits)
-	l.Ignored, l.Abandoned = prefixed(l.Ignored), prefixed(l.Abandoned)
+	l.Ignored, l.Abandoned, l.Merged = prefixed(l.Ignored), prefixed(l.Abandoned), prefixed(l.Merged)
 	if l.Operation != "" {
 		l.Operation = name + ": " + l.Operation
 	}
@@ -86,8 +90,10 @@ func (l Loss) Named(name string) Loss {
 // Join returns the loss of both.
 func (l Loss) Join(other Loss) Loss {
 	l.Changed, l.Untracked = slices.Concat(l.Changed, other.Changed), slices.Concat(l.Untracked, other.Untracked)
+	l.UntrackedMore += other.UntrackedMore
 	l.Stashed, l.Commits = slices.Concat(l.Stashed, other.Stashed), slices.Concat(l.Commits, other.Commits)
 	l.Ignored, l.Abandoned = slices.Concat(l.Ignored, other.Ignored), slices.Concat(l.Abandoned, other.Abandoned)
+	l.Merged = slices.Concat(l.Merged, other.Merged)
 	if l.Operation != "" && other.Operation != "" {
 		l.Operation += ", "
 	}

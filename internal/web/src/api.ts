@@ -183,12 +183,14 @@ export interface NewWorkspace {
 export interface Loss {
   changed?: string[]
   untracked?: string[]
+  untracked_more?: number
   stashed?: string[]
   commits?: string[]
   operation?: string
   /** What goes though it is no reason to refuse. */
   ignored?: string[]
   abandoned?: string[]
+  merged?: string[]
   truncated?: boolean
 }
 

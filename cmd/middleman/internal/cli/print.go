@@ -186,7 +186,8 @@ func (t *Table) over(widths []int) int {
 	return over
 }
 
-// narrow makes widths fit t.cols, as far as minCell allows.
+// narrow makes widths fit t.cols, as far as minCell allows. The widest column gives way,
+// but the first, which names the row, only to one half as wide.
 func (t *Table) narrow(widths []int) {
 	over := t.over(widths)
 	end := len(widths) - 1
@@ -196,9 +197,9 @@ func (t *Table) narrow(widths []int) {
 	}
 	for ; over > 0; over-- {
 		widest := 0
-		for i, width := range widths {
-			if width > widths[widest] {
-				widest = i
+		for i, width := range widths[1:] {
+			if widest == 0 && width > max(widths[0]/2, minCell) || widest > 0 && width > widths[widest] {
+				widest = i + 1
 			}
 		}
 		if widths[widest] <= minCell {

@@ -44,9 +44,14 @@ func LossLines(l workspace.Loss) []string {
 		name  string
 		items []string
 	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
-		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned}} {
+		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned},
+		{"commit whose changes are in the base:", l.Merged}} {
 		for _, item := range kind.items {
-			lines = append(lines, kind.name+" "+plaintext.Line(item))
+			line := kind.name + " " + plaintext.Line(item)
+			if kind.name == "stash" {
+				line += " (it stays in the repository, without its branch)"
+			}
+			lines = append(lines, line)
 		}
 	}
 	if l.Operation != "" {

@@ -96,6 +96,7 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 		list.Sessions = append(list.Sessions, past.Sessions...)
 		shown = catalog.List{Workspaces: append(list.Workspaces, past.Workspaces...), Sessions: list.Sessions}
 	}
+	onlyOfEmpty(shown.Workspaces, list.Sessions)
 	out := struct {
 		Workspaces []api.Workspace     `json:"workspaces"`
 		Sessions   *[]api.Session      `json:"sessions,omitempty"`
@@ -112,6 +113,19 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 		}
 		return errors.Join(c.workspaceTable(shown.Workspaces, list), c.tellHidden(len(list.Workspaces)-len(shown.Workspaces), "failed workspace", "ls --all"))
 	})
+}
+
+// onlyOfEmpty removes the attention of workspaces with sessions, which have their own.
+func onlyOfEmpty(workspaces []api.Workspace, sessions []api.Session) {
+	has := map[string]bool{}
+	for _, s := range sessions {
+		has[s.WorkspaceID] = true
+	}
+	for i := range workspaces {
+		if has[workspaces[i].ID] {
+			workspaces[i].Attention = nil
+		}
+	}
 }
 
 // tellHidden says on a terminal how many of what is called kind a list has left

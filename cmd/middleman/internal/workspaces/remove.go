@@ -2,6 +2,7 @@ package workspaces
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -219,8 +220,11 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		}
 		return
 	}
-	for _, line := range lines {
+	for _, line := range LossLines(withoutStashes(d.Lost)) {
 		fmt.Fprintln(c.Errs, "gone:", line)
+	}
+	for _, stash := range d.Lost.Stashed {
+		fmt.Fprintln(c.Errs, "stays in the repository: stash", plaintext.Line(stash))
 	}
 	for _, line := range sessionLines(d.Stopped) {
 		fmt.Fprintln(c.Errs, "stopped:", line)
@@ -235,10 +239,10 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		if len(d.Unkept) > 0 {
 			what = "the rest"
 		}
-		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(d.Workspace.Label), what)
+		fmt.Fprintf(c.Errs, "kept: `middleman restore %s` brings %s back, at any time\n", plaintext.Line(cmp.Or(d.RestoreAs, d.Workspace.Label)), what)
 	}
 	if n := d.Transcripts; n.Sessions > 0 {
-		fmt.Fprintf(c.Errs, "kept: %s; `middleman prune --transcripts %s` removes them\n", transcriptsText(n.Sessions, n.Bytes), plaintext.Line(d.Workspace.Label))
+		fmt.Fprintf(c.Errs, "kept: %s; `middleman prune --transcripts %s` removes them\n", transcriptsText(n.Sessions, n.Bytes), plaintext.Line(cmp.Or(d.RestoreAs, d.Workspace.Label)))
 	}
 	if n := d.Transcripts.Gone; n > 0 {
 		fmt.Fprintln(c.Errs, "not kept:", transcriptsText(n, 0))
@@ -291,6 +295,13 @@ func stays(w api.Workspace) string {
 		return "branch " + plaintext.Line(w.Branch) + ", which was not made for this workspace"
 	}
 	return ""
+}
+
+// withoutStashes returns l without its stashes, which stay where they are: all worktrees of
+// a repository share them.
+func withoutStashes(l workspace.Loss) workspace.Loss {
+	l.Stashed = nil
+	return l
 }
 
 // explainRefusal lists what a deletion would lose, and the flags that consent.

@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Loss } from '../api'
 import { plural, visible } from '../words'
 
-interface Kind { key: 'changed' | 'untracked' | 'stashed' | 'commits' | 'ignored' | 'abandoned'; one: string; many: string }
+interface Kind { key: 'changed' | 'untracked' | 'stashed' | 'commits' | 'ignored' | 'merged' | 'abandoned'; one: string; many: string }
 
 /** What is a reason to refuse a deletion. */
 export const work: Kind[] = [
@@ -15,6 +15,7 @@ export const work: Kind[] = [
 /** These go too, and are no reason to refuse. */
 export const lesser: Kind[] = [
   { key: 'ignored', one: 'ignored file', many: 'ignored files' },
+  { key: 'merged', one: 'commit whose changes are in the base', many: 'commits whose changes are in the base' },
   { key: 'abandoned', one: 'commit that only the reflog has', many: 'commits that only the reflog has' },
 ]
 
@@ -22,9 +23,12 @@ export function isEmpty(lost: Loss): boolean {
   return !lost.operation && work.every(({ key }) => !lost[key]?.length)
 }
 
+/** How many there are: a directory with many untracked files is one entry. */
+const amount = (lost: Loss, key: Kind['key']): number => (lost[key]?.length ?? 0) + (key === 'untracked' ? lost.untracked_more ?? 0 : 0)
+
 /** What would be lost, in one line. */
 export function summary(lost: Loss): string {
-  const parts = work.flatMap(({ key, one, many }) => (lost[key]?.length ? plural(lost[key].length, one, many) : []))
+  const parts = work.flatMap(({ key, one, many }) => (lost[key]?.length ? plural(amount(lost, key), one, many) : []))
   return [...parts, ...(lost.operation ? [`a ${visible(lost.operation)} in progress`] : [])].join(', ') || 'no work that is only there'
 }
 
@@ -33,7 +37,7 @@ export function LossLists({ lost, of }: { lost: Loss; of: Kind[] }) {
     <>
       {of.map(({ key, one, many }) => {
         const items = lost[key] ?? []
-        return items.length > 0 && <LossList key={key} title={plural(items.length, one, many)} items={items} />
+        return items.length > 0 && <LossList key={key} title={plural(amount(lost, key), one, many)} items={items} />
       })}
     </>
   )
