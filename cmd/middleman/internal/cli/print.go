@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -72,6 +73,7 @@ type Table struct {
 	// cols is how many columns a line may have, 0 for any number, and last how
 	// many are left to the last cell, or WholeLast.
 	cols, last int
+	spare      []string // headings of columns that are left out before cells are cut
 }
 
 // WholeLast as the argument of FitTable leaves the last column out where it does not
@@ -94,6 +96,23 @@ func (c *CLI) FitTable(last int, head ...string) *Table {
 	t := c.Table(head...)
 	t.cols, t.last = int(viewer.Size(c.BytesOut).Cols), last
 	return t
+}
+
+// Spare names columns, by their headings, that are left out one after the other where a
+// line does not fit otherwise.
+func (t *Table) Spare(heads ...string) { t.spare = heads }
+
+// leaveOut removes the column with that heading.
+func (t *Table) leaveOut(head string) {
+	at := slices.Index(t.rows[0], head)
+	if at < 0 {
+		return
+	}
+	for i, row := range t.rows {
+		if at < len(row) {
+			t.rows[i] = slices.Delete(row, at, at+1)
+		}
+	}
 }
 
 // Fits reports whether t fits its lines to a terminal.
@@ -151,6 +170,13 @@ func (t *Table) widths() []int {
 		for i, row := range t.rows {
 			t.rows[i] = row[:min(len(row), len(whole)-1)]
 		}
+		widths, whole = t.measure()
+	}
+	for _, head := range t.spare {
+		if t.over(whole) <= max(0, whole[len(whole)-1]-t.last) {
+			break
+		}
+		t.leaveOut(head)
 		widths, whole = t.measure()
 	}
 	t.narrow(whole)

@@ -25,8 +25,12 @@ const (
 // widths is how wide the cells of a list would like to be, and at least.
 type widths struct{ natural, least [columns]int }
 
+// nameFirst is how much of a name is not cut before other cells are left out: sessions of
+// one workspace differ at the end of it.
+const nameFirst = 26
+
 // widthsOf returns those of rows, within bounds. What a session needs of the user is not
-// cut before other cells are left out.
+// cut before other cells are left out, and neither is its name.
 func widthsOf(rows []row) widths {
 	w := widths{least: least}
 	for _, r := range rows {
@@ -38,6 +42,7 @@ func widthsOf(rows []row) widths {
 		}
 	}
 	w.natural[colAge] = most[colAge]
+	w.least[colName] = max(least[colName], min(w.natural[colName], nameFirst))
 	return w
 }
 

@@ -168,6 +168,7 @@ func live(l catalog.List) catalog.List {
 
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(cli.WholeLast, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
+	t.Spare("BRANCH") // mostly that of the name, and `show` has it
 	var problems []string
 	for _, w := range workspaces {
 		work := Work(w)
@@ -184,6 +185,7 @@ func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) 
 
 func (c commands) sessionTable(sessions []api.Session) error {
 	t := c.FitTable(6, "SESSION", "ID", "BACKEND", "STATE", "PID", "AGE", "COMMAND")
+	t.Spare("BACKEND", "PID", "ID")
 	for _, s := range sessions {
 		pid := "-"
 		if s.PID != 0 {
