@@ -195,7 +195,7 @@ func (c *checkout) submodules(ctx context.Context) error {
 	}
 	_, err := cmd.Run(ctx)
 	if count > 0 {
-		c.notes = append(c.notes, fmt.Sprintf("%d submodules are not checked out: `git submodule update --init` does that", count))
+		c.notes = append(c.notes, plaintext.Count(count, "submodule")+" not checked out: `git submodule update --init` does that")
 	}
 	return err
 }

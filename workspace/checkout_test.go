@@ -80,7 +80,7 @@ func TestCreateNamesSubmodules(t *testing.T) {
 	runGit(t, repo, "commit", "-q", "-m", "Add mod")
 	m, _ := newManager(t)
 	w, said := details(t, m, request(repo, "w1"))
-	if s := said["checkout"]; !strings.Contains(s.Detail, "1 submodules are not checked out") {
+	if s := said["checkout"]; !strings.Contains(s.Detail, "1 submodule not checked out") {
 		t.Errorf("stage %+v", s)
 	}
 	if entries, err := os.ReadDir(w.Root + "/mod"); err != nil || len(entries) != 0 {

@@ -10,6 +10,7 @@ import (
 	"middleman/internal/audit"
 	"middleman/internal/contain"
 	"middleman/internal/fault"
+	"middleman/internal/plaintext"
 	"middleman/internal/proc"
 	"middleman/internal/repoconfig"
 	"middleman/internal/sandbox"
@@ -318,7 +319,8 @@ func (d deletePlan) refusal(c Consent) error {
 	switch {
 	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
 		return Refusef(api.CodeBusy,
-			"processes %v are in the directory of workspace %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it", d.inside, d.label)
+			"these processes are in the directory of workspace %s, and of no session: %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it",
+			d.label, plaintext.Quoted(proc.Named(d.inside)))
 	case work && busy:
 		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
 			d.label, d.loss.Summary())

@@ -254,6 +254,19 @@ func Inside(root string, own ...string) []int {
 	return pids
 }
 
+// Named describes processes for people, such as "vim (4711)". The names are what the
+// processes call themselves: any bytes.
+func Named(pids []int) string {
+	words := make([]string, len(pids))
+	for i, pid := range pids {
+		words[i] = strconv.Itoa(pid)
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil {
+			words[i] = strings.TrimSuffix(string(name), "\n") + " (" + words[i] + ")"
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
 // startedHere reports whether this process has started a process, and neither
 // that nor one between the two has another name than these.
 func startedHere(pid int, names []string) bool {
