@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,7 +169,9 @@ func live(l catalog.List) catalog.List {
 
 func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) error {
 	t := c.FitTable(cli.WholeLast, "NAME", "BRANCH", "STATE", "SESSIONS", "WORK", "AGE", "REPOSITORY", "PATH")
-	t.Spare("BRANCH") // mostly that of the name, and `show` has it
+	if !slices.ContainsFunc(workspaces, hasOtherBranch) {
+		t.Spare("BRANCH")
+	}
 	var problems []string
 	for _, w := range workspaces {
 		work := Work(w)
@@ -181,6 +184,12 @@ func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) 
 	err := t.Flush()
 	c.Warn(problems...)
 	return err
+}
+
+// hasOtherBranch reports whether the branch of a workspace does not follow from its name.
+func hasOtherBranch(w api.Workspace) bool {
+	branch := Branch(w)
+	return branch != "" && branch != w.Name && !strings.HasSuffix(branch, "/"+w.Name)
 }
 
 func (c commands) sessionTable(sessions []api.Session) error {
