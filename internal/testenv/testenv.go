@@ -35,12 +35,18 @@ func NeedRoot(t testing.TB, why string) {
 
 // WriteProgram writes a program that can be run at once. No other goroutine of
 // this process forks meanwhile: until its execve(2), the child would hold the
-// file open for writing, and execve(2) would refuse the program with ETXTBSY.
+// file open for writing, and execve(2) would refuse the program with ETXTBSY. A program
+// at path is replaced, not written: somebody may be starting it, and open(2) would refuse
+// to write it then.
 func WriteProgram(t testing.TB, path, content string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	if err := os.WriteFile(path, []byte(content), 0o755); err != nil {
+	err := os.WriteFile(path+".new", []byte(content), 0o755)
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
 		t.Fatal(err)
 	}
 }
