@@ -40,7 +40,8 @@ type event struct {
 // pack is what a package has printed, and which of its tests came to what.
 type pack struct {
 	lines  []event
-	failed map[string]bool
+	quiet  map[string]bool // tests that have passed or were skipped
+	failed bool
 }
 
 // report prints what go test prints without -json, and keeps the skips.
@@ -60,7 +61,7 @@ const (
 func (r *report) take(e event) {
 	p := r.packages[e.Package]
 	if p == nil {
-		p = &pack{failed: make(map[string]bool)}
+		p = &pack{quiet: make(map[string]bool)}
 		r.packages[e.Package] = p
 	}
 	switch e.Action {
@@ -71,7 +72,10 @@ func (r *report) take(e event) {
 			r.skips = append(r.skips, fmt.Sprintf("%s %s: %s", e.Package, e.Test, p.reason(e.Test)))
 		}
 	case "fail":
-		p.failed[e.Test] = true
+		p.failed = true
+	}
+	if e.Test != "" && (e.Action == "pass" || e.Action == "skip") {
+		p.quiet[e.Test] = true
 	}
 	if e.Test != "" && e.Elapsed >= slowFrom && (e.Action == "pass" || e.Action == "fail") {
 		r.slow = append(r.slow, e)
@@ -94,10 +98,11 @@ func (r *report) slowest() []event {
 	return slow[:min(len(slow), maxSlow)]
 }
 
-// print prints what belongs to the package or to a test that has failed.
+// print prints what belongs to the package or to a test that has failed, or has not ended:
+// the stacks of a test that hung belong to it.
 func (p *pack) print(w io.Writer) {
 	for _, e := range p.lines {
-		if e.Test != "" && !p.failed[e.Test] || e.Test == "" && e.Output == "PASS\n" || strings.HasPrefix(e.Output, "=== ") {
+		if e.Test != "" && (p.quiet[e.Test] || !p.failed) || e.Test == "" && e.Output == "PASS\n" || strings.HasPrefix(e.Output, "=== ") {
 			continue
 		}
 		fmt.Fprint(w, e.Output)
@@ -150,6 +155,7 @@ func run(args []string) (*report, error) {
 		r.take(e)
 	}
 	for _, p := range r.packages { // of which the end was not told
+		p.failed = true
 		p.print(r.w)
 	}
 	if err := lines.Err(); err != nil {

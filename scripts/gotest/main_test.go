@@ -25,6 +25,9 @@ const output = `{"Action":"run","Package":"a","Test":"TestOne"}
 {"Action":"pass","Package":"a"}
 {"Action":"output","Package":"b","Test":"TestFour/sub","Output":"    b_test.go:3: why\n"}
 {"Action":"fail","Package":"b","Test":"TestFour/sub"}
+{"Action":"output","Package":"b","Test":"TestHung","Output":"goroutine 7 [select]:\n"}
+{"Action":"output","Package":"b","Test":"TestPassed","Output":"    b_test.go:5: of one that passes\n"}
+{"Action":"pass","Package":"b","Test":"TestPassed"}
 {"Action":"output","Package":"b","Output":"FAIL\n"}
 {"Action":"fail","Package":"b"}
 {"Action":"output","Package":"c","Output":"panic: of c\n"}
@@ -40,7 +43,7 @@ func TestReport(t *testing.T) {
 		}
 		r.take(e)
 	}
-	if want := "ok  \ta\t0.1s\n    b_test.go:3: why\nFAIL\n"; out.String() != want {
+	if want := "ok  \ta\t0.1s\n    b_test.go:3: why\ngoroutine 7 [select]:\nFAIL\n"; out.String() != want {
 		t.Errorf("it prints %q, want %q", out.String(), want)
 	}
 	if want := []string{`a TestTwo: check "": it is not an absolute path`}; !slices.Equal(unexpected(r.skips), want) || len(r.skips) != 2 {
