@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"go.uber.org/goleak"
 
@@ -49,6 +50,10 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m)
 }
 
+// endTime is how long the owners of a test may take to end after it. One that nobody has
+// stopped never does, and would hide what the test has said.
+const endTime = time.Minute
+
 // newBackends returns a maker of Backends on the same directories. When the
 // test ends, every process that was started has ended too.
 func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
@@ -56,9 +61,7 @@ func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 	data = testenv.ShortDir(t)
 	var made []*ptyowner.Backend
 	t.Cleanup(func() { // after whoever calls this has stopped its sessions
-		for _, b := range made {
-			b.Wait()
-		}
+		awaitOwners(t, made)
 		testenv.CheckProcesses(t, data)
 	})
 	return data, func() *ptyowner.Backend {
@@ -69,6 +72,23 @@ func newBackends(t *testing.T) (data string, make func() *ptyowner.Backend) {
 		})
 		made = append(made, b)
 		return b
+	}
+}
+
+// awaitOwners blocks until the owners that backends have started have ended.
+func awaitOwners(t *testing.T, backends []*ptyowner.Backend) {
+	t.Helper()
+	ended := make(chan struct{})
+	go func() {
+		for _, b := range backends {
+			b.Wait()
+		}
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-time.After(endTime):
+		t.Errorf("after %v an owner goes on: the test did not stop its session", endTime)
 	}
 }
 
