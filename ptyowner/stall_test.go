@@ -126,7 +126,7 @@ func TestStalledWriterIsTakenOver(t *testing.T) {
 // A client that asks and does not listen is closed; nobody else notices.
 func TestDeafClientIsClosed(t *testing.T) {
 	data, newBackend := newBackends(t)
-	setStallTime(t, data, 200*time.Millisecond)
+	setStallTime(t, data, time.Second) // also for the stop at the end, on a busy machine
 	b := newBackend()
 	s := spec("exec sleep 1000")
 	start(t, b, s, nil)
