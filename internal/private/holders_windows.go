@@ -27,8 +27,12 @@ func WhoHolds(err error, dir string) error {
 		return err
 	}
 	found, askErr := askHolders(filesIn(dir))
-	if askErr != nil || len(found) == 0 { // it does not tell whose current directory is in dir
-		return fmt.Errorf("%w; a program has a file in it open, or it is a program's current directory: end that program, or leave the directory, first", err)
+	switch {
+	case askErr == nil && len(found) > 0:
+	case errors.Is(err, windows.ERROR_SHARING_VIOLATION): // it does not tell whose current directory is in dir
+		return fmt.Errorf("%w (a program has a file in it open, or has it as its current directory: end that program, or leave the directory, first)", err)
+	default:
+		return err // which says all that is known
 	}
 	return fmt.Errorf("%w; files in it are open in %s: end that first", err, strings.Join(found, ", "))
 }
