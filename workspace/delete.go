@@ -108,7 +108,7 @@ func (d *deleteRun) run(ctx context.Context) error {
 	if err := d.forget(); err != nil {
 		return err
 	}
-	if err := d.report.Stage("remove", d.removeTrash); err != nil {
+	if err := d.report.Stage("remove", func() error { d.removeTrash(); return nil }); err != nil {
 		return err
 	}
 	return d.dropBranch(ctx)
@@ -276,22 +276,24 @@ func (d *deleteRun) clearTrash() error {
 // what cannot be removed is no error of it: a warning says where it is. If a program
 // writes into the directory meanwhile, the rest gets a name that no delete and no prune
 // takes.
-func (d *deleteRun) removeTrash() error {
+func (d *deleteRun) removeTrash() {
 	name := basedir.TrashName(d.w.ID)
 	err := basedir.RemoveAll(d.base, name)
 	if err == nil {
-		return nil
+		return
 	}
-	path := filepath.Join(d.base.Name(), name)
-	warning := fmt.Sprintf("not all of it could be removed: %v; the rest is %s, and `middleman prune` removes it once it can be", private.WhoHolds(err, path), plaintext.Quoted(path))
 	if errors.Is(err, fs.ErrExist) { // it stands for ENOTEMPTY here
-		late, lateErr := basedir.MoveLate(d.base, d.w.ID)
-		if lateErr == nil && late != "" {
-			warning = "a program wrote into the workspace while it was deleted: what it wrote is in " + plaintext.Quoted(late)
+		if late, lateErr := basedir.MoveLate(d.base, d.w.ID); lateErr == nil && late != "" {
+			d.warn("a program wrote into the workspace while it was deleted: what it wrote is in " + plaintext.Quoted(late))
+			return
 		}
 	}
-	d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, warning)
-	return nil
+	path := filepath.Join(d.base.Name(), name)
+	d.warn(fmt.Sprintf("not all of it could be removed: %v; the rest is %s, and `middleman prune` removes it once it can be", private.WhoHolds(err, path), plaintext.Quoted(path)))
+}
+
+func (d *deleteRun) warn(text string) {
+	d.seen.Loss.Warnings = append(d.seen.Loss.Warnings, text)
 }
 
 // dropBranch deletes the branch if it is still at the commit that was

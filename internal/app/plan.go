@@ -149,7 +149,7 @@ func (s *App) argv(command []string, env environ.Environment) ([]string, error) 
 			return nil, Refusef(api.CodeStartFailed,
 				"%s: a relative path is not allowed: give an absolute path, or a name that is in PATH", describeCommand(name))
 		}
-		found, ok := findProgram(name, env.Lookup("PATH"), env.Lookup("PATHEXT"))
+		found, ok := environ.Find(name, env.Entries())
 		if !ok {
 			return nil, Refusef(api.CodeStartFailed, "%s: not found in PATH", describeCommand(name))
 		}
@@ -160,19 +160,6 @@ func (s *App) argv(command []string, env environ.Environment) ([]string, error) 
 		return nil, Refusef(api.CodeStartFailed, "%s: not an executable file", describeCommand(name))
 	}
 	return append([]string{name}, command[1:]...), nil
-}
-
-// findProgram looks name up in the absolute directories of path.
-func findProgram(name, path, endings string) (string, bool) {
-	for _, dir := range filepath.SplitList(path) {
-		if !filepath.IsAbs(dir) {
-			continue
-		}
-		if file, ok := environ.Program(filepath.Join(dir, name), endings); ok {
-			return file, true
-		}
-	}
-	return "", false
 }
 
 // chooseBackend returns the backend with that name; "" means the default. For

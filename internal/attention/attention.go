@@ -154,10 +154,13 @@ func groupOf(s agent.State) Group {
 
 // isShell reports whether a session runs a shell without a command.
 func isShell(s api.Session) bool {
-	if s.Profile != "" || len(s.Argv) == 0 || len(s.Argv) > 2 || len(s.Argv) == 2 && s.Argv[1] != "-l" {
+	switch {
+	case s.Profile != "":
 		return s.Profile == agent.Shell
+	case len(s.Argv) == 1, len(s.Argv) == 2 && s.Argv[1] == "-l":
+		return slices.Contains(shells, strings.TrimSuffix(strings.ToLower(filepath.Base(s.Argv[0])), ".exe"))
 	}
-	return slices.Contains(shells, strings.TrimSuffix(strings.ToLower(filepath.Base(s.Argv[0])), ".exe"))
+	return false
 }
 
 // shells are the programs that wait for commands. A script such as deploy.sh does not.

@@ -90,7 +90,7 @@ func HoldStarts(ctx context.Context, dirs config.Dirs) (*private.Lock, error) {
 // holdStarts is HoldStarts. With orServer it returns nil as soon as a server answers: many
 // that wait for one start need not wait for each other.
 func holdStarts(ctx context.Context, dirs config.Dirs, orServer bool) (start *private.Lock, err error) {
-	waited := poll(ctx, func() (bool, error) {
+	late := poll(ctx, func() (bool, error) {
 		start, err = private.TryLock(filepath.Join(dirs.Data, "server-start.lock"))
 		if !errors.Is(err, private.ErrHeld) {
 			return true, nil
@@ -104,8 +104,8 @@ func holdStarts(ctx context.Context, dirs config.Dirs, orServer bool) (start *pr
 		return false, nil
 	})
 	switch {
-	case waited != nil:
-		return nil, fmt.Errorf("wait for another start of the server: %w", errors.Join(err, waited))
+	case late != nil:
+		return nil, fmt.Errorf("wait for another start of the server: %w: %w", err, late)
 	case errors.Is(err, private.ErrHeld):
 		return nil, nil
 	}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 )
@@ -156,6 +157,20 @@ func Lookup(environ []string, name string) string {
 		}
 	}
 	return ""
+}
+
+// Find looks a program up in the absolute directories of an environment's PATH.
+func Find(name string, environ []string) (program string, ok bool) {
+	endings := Lookup(environ, "PATHEXT")
+	for _, dir := range filepath.SplitList(Lookup(environ, "PATH")) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		if program, ok = Program(filepath.Join(dir, name), endings); ok {
+			return program, true
+		}
+	}
+	return "", false
 }
 
 // Environment is an environment that is put together. The zero value is empty.

@@ -149,10 +149,8 @@ func find(name string, env []string) (string, error) {
 		_, err := exec.LookPath(name)
 		return name, err
 	}
-	for _, dir := range filepath.SplitList(environ.Lookup(env, "PATH")) {
-		if path, ok := environ.Program(filepath.Join(dir, name), environ.Lookup(env, "PATHEXT")); ok {
-			return path, nil
-		}
+	if path, ok := environ.Find(name, env); ok {
+		return path, nil
 	}
 	return "", fmt.Errorf("%s was not found in PATH", name)
 }

@@ -147,11 +147,10 @@ func against(ctx context.Context, g *git.View, w model.Workspace, asked Against)
 	if head == "" {
 		return asked, "", "", fmt.Errorf("HEAD: %w", model.ErrNoCommits)
 	}
-	common, err := g.Look("merge-base", head, commit).Line(ctx)
-	if git.ExitCode(err) == 1 {
+	common, err := mergeBase(ctx, g, head, commit)
+	if err == nil && common == "" {
 		err = fmt.Errorf("HEAD and %s have no history in common: %w", plaintext.Quoted(name), ErrNothingToCompare)
 	}
-	common, _, _ = strings.Cut(common, "\n")
 	return asked, "merge base with " + plaintext.Quoted(name), common, err
 }
 

@@ -49,6 +49,17 @@ func countBetween(ctx context.Context, g *git.View, head, other string) (counts 
 	return counts, nil
 }
 
+// mergeBase returns the first merge base of two commits, or "" if they have no history in
+// common.
+func mergeBase(ctx context.Context, g *git.View, one, other string) (string, error) {
+	all, err := g.Look("merge-base", one, other).Line(ctx)
+	if git.ExitCode(err) == 1 {
+		return "", nil
+	}
+	first, _, _ := strings.Cut(all, "\n")
+	return first, err
+}
+
 // baseNow returns the name of w's base and its current commit. If no branch or
 // tag has that name, it returns the commit at which the workspace began.
 func baseNow(ctx context.Context, g *git.View, w model.Workspace) (name, commit string, err error) {

@@ -47,9 +47,7 @@ func (l *collector) unfold(f folded) {
 	for _, g := range f.groups {
 		if g.count > maxOfDirectory {
 			l.add(&l.loss.Untracked, fmt.Sprintf("%s/ (%d files)", g.top, g.count))
-			l.mu.Lock()
 			l.loss.UntrackedMore += g.count - 1
-			l.mu.Unlock()
 			continue
 		}
 		for _, path := range g.first {

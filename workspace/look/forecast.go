@@ -174,11 +174,10 @@ func (f *Forecast) overlap(ctx context.Context, mine, theirs side) error {
 	if len(mine.dirty)+len(theirs.dirty) == 0 {
 		return nil
 	}
-	base, err := mine.g.Look("merge-base", mine.head, theirs.head).Line(ctx)
-	if err != nil && git.ExitCode(err) != 1 { // status 1: no common history
+	base, err := mergeBase(ctx, mine.g, mine.head, theirs.head)
+	if err != nil {
 		return err
 	}
-	base, _, _ = strings.Cut(base, "\n")
 	both := map[string]bool{}
 	for _, pair := range [][2]side{{mine, theirs}, {theirs, mine}} {
 		committed, err := ChangedBetween(ctx, mine.g, base, pair[1].head)

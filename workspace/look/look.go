@@ -13,7 +13,6 @@ import (
 
 	"middleman/internal/contain"
 	"middleman/internal/git"
-	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
 	"middleman/workspace/model"
 )
@@ -73,42 +72,6 @@ func Branch(ctx context.Context, repo git.Dirs, branch, tip string) (model.Loss,
 // unknown.
 func missing(w model.Workspace) error {
 	return fmt.Errorf("%s: %w, and it is not known what was in it: put it back, or delete the workspace with consent to lose work: %w", w.Root, model.ErrMissing, model.ErrUnknown)
-}
-
-// Directory lists the files of a directory that is in no repository.
-func Directory(dir string) (model.Loss, error) {
-	l := &collector{}
-	err := l.walk(dir, "")
-	return l.loss, err
-}
-
-// walk adds every file below dir, whose path in the workspace is name. A nested
-// repository is one entry.
-func (l *collector) walk(dir, name string) error {
-	dir = plainfile.Exact(dir)
-	err := filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		if entry.IsDir() && entry.Name() != ".git" {
-			return nil
-		}
-		below, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
-		if l.add(&l.loss.Untracked, name+filepath.ToSlash(below)); l.loss.Truncated && len(l.loss.Untracked) == model.MaxListed {
-			return fs.SkipAll
-		}
-		if entry.IsDir() {
-			return fs.SkipDir
-		}
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("list %s: %w: %w", dir, model.ErrUnknown, err)
-	}
-	return nil
 }
 
 // repositoryOf inspects a worktree in this order: refs, files, history.

@@ -3,7 +3,6 @@ package look
 import (
 	"context"
 	"slices"
-	"strings"
 
 	"middleman/internal/git"
 	"middleman/workspace/model"
@@ -42,11 +41,10 @@ func (l *collector) merged(ctx context.Context, p git.Dirs, w model.Workspace, f
 // hasChanges reports whether commit changes something since it left base, and a merge of
 // it would change nothing in base.
 func hasChanges(ctx context.Context, g *git.View, base, commit string) bool {
-	common, err := g.Look("merge-base", base, commit).Line(ctx)
-	if err != nil {
+	common, err := mergeBase(ctx, g, base, commit)
+	if err != nil || common == "" {
 		return false
 	}
-	common, _, _ = strings.Cut(common, "\n")
 	trees := map[string]string{}
 	for _, c := range []string{common, base, commit} {
 		if trees[c], err = g.Look("rev-parse", "--verify", "--quiet", "--end-of-options", c+"^{tree}").Line(ctx); err != nil || trees[c] == "" {

@@ -43,15 +43,11 @@ func LossLines(l workspace.Loss) []string {
 	for _, kind := range []struct {
 		name  string
 		items []string
-	}{{"changed", l.Changed}, {"untracked", l.Untracked}, {"stash", l.Stashed}, {"commit", l.Commits},
-		{"ignored", l.Ignored}, {"commit of the reflog", l.Abandoned},
-		{"commit whose changes are in the base:", l.Merged}} {
+		note  string
+	}{{"changed", l.Changed, ""}, {"untracked", l.Untracked, ""}, {"stash", l.Stashed, " (it stays in the repository, without its branch)"}, {"commit", l.Commits, ""},
+		{"ignored", l.Ignored, ""}, {"commit of the reflog", l.Abandoned, ""}, {"commit whose changes are in the base:", l.Merged, ""}} {
 		for _, item := range kind.items {
-			line := kind.name + " " + plaintext.Line(item)
-			if kind.name == "stash" {
-				line += " (it stays in the repository, without its branch)"
-			}
-			lines = append(lines, line)
+			lines = append(lines, kind.name+" "+plaintext.Line(item)+kind.note)
 		}
 	}
 	if l.Operation != "" {
