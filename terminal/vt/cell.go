@@ -20,14 +20,17 @@ func (c cell) content() bool { return c.ch&(chMask|chCluster) != 0 }
 func (c cell) wide() bool    { return c.ch&chWide != 0 }
 func (c cell) spacer() bool  { return c.ch&chSpacer != 0 }
 
-// row is one line of a screen. Cells past the end of the slice are zero cells,
-// so that a row costs what was written to it.
+// row is one line of a screen: packed, or cells. Cells past the end of the slice
+// are zero cells, so that a row costs what was written to it. Whatever uses cells
+// calls unpack before.
 type row struct {
 	cells   []cell
+	packed  packed
 	wrapped bool // continues the row above
 }
 
 func (r *row) at(x int) cell {
+	r.unpack()
 	if x < 0 || x >= len(r.cells) {
 		return cell{}
 	}
@@ -35,10 +38,13 @@ func (r *row) at(x int) cell {
 }
 
 // grow makes the first n cells addressable.
-func (r *row) grow(n, cols int) { r.extend(n, n, cols) }
+func (r *row) grow(n, cols int) {
+	r.unpack()
+	r.extend(n, n, cols)
+}
 
-// extend makes the first n cells addressable. New cells before blank are
-// blank; the caller overwrites those from blank on.
+// extend makes the first n cells of a row that is not packed addressable. New
+// cells before blank are blank; the caller overwrites those from blank on.
 func (r *row) extend(n, blank, cols int) {
 	old := len(r.cells)
 	if n <= old {
@@ -60,6 +66,7 @@ func (r *row) extend(n, blank, cols int) {
 // them. Where an edge would split a wide character, its other half becomes
 // fill.
 func (r *row) writableSpan(x, n, cols int, fill cell) []cell {
+	r.unpack()
 	r.blankWideAt(x, fill)
 	r.blankWideAt(x+n, fill)
 	r.extend(x+n, x, cols)
@@ -67,7 +74,8 @@ func (r *row) writableSpan(x, n, cols int, fill cell) []cell {
 }
 
 // blankWideAt replaces both halves of a wide character by fill where its right
-// half is at x, so that whoever writes from x on splits none.
+// half is at x, so that whoever writes from x on splits none. The row is not
+// packed.
 func (r *row) blankWideAt(x int, fill cell) {
 	if x > 0 && x < len(r.cells) && r.cells[x].spacer() {
 		r.cells[x-1] = fill
@@ -79,9 +87,10 @@ func (r *row) blankWideAt(x int, fill cell) {
 // x1 is past the end, the row is only shortened.
 func (r *row) fill(x0, x1, cols int, c cell) {
 	x1 = min(x1, cols)
-	if x0 >= x1 {
+	if x0 >= x1 || c == (cell{}) && r.packs(x0) {
 		return
 	}
+	r.unpack()
 	r.blankWideAt(x0, c)
 	r.blankWideAt(x1, c)
 	if c == (cell{}) {
@@ -101,6 +110,7 @@ func (r *row) fill(x0, x1, cols int, c cell) {
 // insert shifts the cells from x to the right edge by n and fills the gap.
 func (r *row) insert(x, n, right int, fill cell) {
 	n = min(n, right-x)
+	r.unpack()
 	if n <= 0 || (len(r.cells) <= x && fill == (cell{})) {
 		return
 	}
@@ -118,6 +128,7 @@ func (r *row) insert(x, n, right int, fill cell) {
 // remove shifts the cells right of x+n to x and fills up to the right edge.
 func (r *row) remove(x, n, right int, fill cell) {
 	n = min(n, right-x)
+	r.unpack()
 	if n <= 0 || (len(r.cells) <= x && fill == (cell{})) {
 		return
 	}
@@ -143,6 +154,7 @@ func (r *row) trim() {
 
 // contentLength is the number of columns up to the last written one.
 func (r *row) contentLength() int {
+	r.unpack()
 	for i := len(r.cells) - 1; i >= 0; i-- {
 		if r.cells[i].content() {
 			if r.cells[i].wide() {
@@ -157,6 +169,7 @@ func (r *row) contentLength() int {
 func (r *row) reset(cols int, fill cell) {
 	r.wrapped = false
 	r.cells = r.cells[:0]
+	r.packed.reset()
 	if fill != (cell{}) {
 		r.fill(0, cols, cols, fill)
 	}

@@ -7,6 +7,7 @@ func (t *Terminal) eraseCells(r *row, x0, x1 int, selective bool) {
 		r.fill(x0, x1, t.cols, t.blankCell())
 		return
 	}
+	r.unpack()
 	blank := t.blankCell()
 	x1 = min(x1, t.cols)
 	if blank == (cell{}) {

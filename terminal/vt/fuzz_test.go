@@ -1,6 +1,7 @@
 package vt
 
 import (
+	"bytes"
 	"testing"
 	"unicode/utf8"
 )
@@ -26,8 +27,17 @@ func feedFuzz(t *Terminal, in []byte) {
 	t.Write(in[start:])
 }
 
-// FuzzParser checks that the outcome does not depend on how the input is cut,
-// and that the state stays sound.
+// unpackAll gives all rows cells.
+func (t *Terminal) unpackAll() {
+	for _, s := range []*screen{t.main, t.alt} {
+		for _, r := range s.rows {
+			r.unpack()
+		}
+	}
+}
+
+// FuzzParser checks that the outcome does not depend on how the input is cut, or
+// on which rows are packed, and that the state stays sound.
 func FuzzParser(f *testing.F) {
 	addSeeds(f)
 	f.Fuzz(func(t *testing.T, in []byte, cut, cols, rows uint8) {
@@ -38,6 +48,7 @@ func FuzzParser(f *testing.F) {
 		split.Write(in[:n])
 		for _, b := range in[n:] {
 			split.Write([]byte{b})
+			split.unpackAll()
 		}
 		if a, b := whole.dump(), split.dump(); a != b {
 			t.Fatalf("%q fed whole:\n%s\nfed cut at %d:\n%s", in, a, n, b)
@@ -97,6 +108,14 @@ func checkSound(t *testing.T, a *Terminal) {
 			t.Fatalf("%d rows, region %d-%d", len(s.rows), s.top, s.bottom)
 		}
 		for y, r := range s.rows {
+			if len(r.cells) > 0 && len(r.packed.items) > 0 {
+				t.Fatalf("row %d is packed, and has cells", y)
+			}
+			packed := a.encodeLine(nil, r)
+			r.unpack()
+			if cells := a.encodeLine(nil, r); !bytes.Equal(packed, cells) {
+				t.Fatalf("row %d was packed as %q, and is %q", y, packed, cells)
+			}
 			if len(r.cells) > a.cols {
 				t.Fatalf("row %d has %d cells", y, len(r.cells))
 			}

@@ -109,6 +109,7 @@ func (t *Terminal) sweep() bool {
 	extras := make([]bool, len(t.extras.items)+1)
 	clusters := make([]bool, len(t.clusters.items)+1)
 	mark := func(r *row) {
+		r.unpack()
 		for i := range r.cells {
 			c := &r.cells[i]
 			extras[c.ext] = true

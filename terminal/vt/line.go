@@ -20,6 +20,9 @@ const (
 	opBlank // uvarint n
 )
 
+// maxRun bounds the characters of an item, to keep their number in one byte.
+const maxRun = 127
+
 // encodeLine appends the encoded form of r.
 func (t *Terminal) encodeLine(dst []byte, r *row) []byte {
 	flags := byte(0)
@@ -27,6 +30,9 @@ func (t *Terminal) encodeLine(dst []byte, r *row) []byte {
 		flags = lineWrapped
 	}
 	dst = append(dst, flags)
+	if len(r.packed.items) > 0 {
+		return append(dst, r.packed.items...)
+	}
 	cells := r.cells
 	for len(cells) > 0 && cells[len(cells)-1] == (cell{}) {
 		cells = cells[:len(cells)-1]
@@ -36,9 +42,7 @@ func (t *Terminal) encodeLine(dst []byte, r *row) []byte {
 		c := cells[0]
 		if c.attr != style.attr || c.ext != style.ext {
 			style = c
-			dst = append(dst, opStyle)
-			dst = binary.LittleEndian.AppendUint64(dst, uint64(c.attr))
-			dst = binary.AppendUvarint(dst, uint64(c.ext))
+			dst = appendStyle(dst, c)
 		}
 		var n int
 		dst, n = t.encodeRun(dst, cells)
@@ -64,7 +68,7 @@ func (t *Terminal) encodeRun(dst []byte, cells []cell) ([]byte, int) {
 	}
 	width := cellWidthOf(c)
 	n := 0
-	for n < len(cells) && cellOp(cells[n]) == op && cells[n].attr == c.attr && cells[n].ext == c.ext {
+	for n < len(cells) && n < maxRun*width && cellOp(cells[n]) == op && cells[n].attr == c.attr && cells[n].ext == c.ext {
 		n += width
 	}
 	dst = append(dst, op)
@@ -77,12 +81,9 @@ func (t *Terminal) encodeRun(dst []byte, cells []cell) ([]byte, int) {
 	return dst, n
 }
 
-// maxASCIIRun keeps the count in one byte, so that one pass does.
-const maxASCIIRun = 127
-
 // encodeASCII is encodeRun for ASCII, of which most lines are made.
 func encodeASCII(dst []byte, cells []cell) ([]byte, int) {
-	cells = cells[:min(len(cells), maxASCIIRun)]
+	cells = cells[:min(len(cells), maxRun)]
 	start := len(dst) + 2
 	dst = slices.Grow(dst, 2+len(cells))
 	text := dst[start : start+len(cells)]
@@ -192,8 +193,8 @@ func hasContent(line []byte) bool {
 
 // decodeLine makes r the line.
 func (t *Terminal) decodeLine(r *row, line []byte) {
+	r.reset(0, cell{})
 	r.wrapped = isWrapped(line)
-	r.cells = r.cells[:0]
 	for l := readLine(line); l.next(); {
 		t.decodeRun(r, &l)
 	}
@@ -201,8 +202,8 @@ func (t *Terminal) decodeLine(r *row, line []byte) {
 
 // decodeRun appends the cells of a run.
 func (t *Terminal) decodeRun(r *row, l *lineReader) {
-	c := l.style
 	if l.cluster() {
+		c := l.style
 		if id, ok := t.cluster(string(l.text)); ok {
 			c.ch = id | chCluster
 		} else {
@@ -212,15 +213,7 @@ func (t *Terminal) decodeRun(r *row, l *lineReader) {
 		r.appendCell(c, l.width())
 		return
 	}
-	text := l.text
-	for range l.n {
-		if l.op != opBlank {
-			ch, n := utf8.DecodeRune(text)
-			text = text[n:]
-			c.ch = uint32(ch)
-		}
-		r.appendCell(c, l.width())
-	}
+	r.appendRun(l)
 }
 
 func (r *row) appendCell(c cell, width int) {

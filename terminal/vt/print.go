@@ -46,9 +46,13 @@ func (t *Terminal) printASCII(p []byte) {
 			}
 		}
 		n := min(len(p), limit-t.x)
-		cells := t.line().writableSpan(t.x, n, t.cols, c)
-		for i, b := range p[:len(cells)] {
-			cells[i] = cell{ch: uint32(b), ext: c.ext, attr: c.attr}
+		if r := t.line(); r.packs(t.x) {
+			r.packed.ascii(t.x, c, p[:n])
+		} else {
+			cells := r.writableSpan(t.x, n, t.cols, c)
+			for i, b := range p[:len(cells)] {
+				cells[i] = cell{ch: uint32(b), ext: c.ext, attr: c.attr}
+			}
 		}
 		p = p[n:]
 		t.x += n
@@ -120,8 +124,11 @@ func (t *Terminal) print(r rune) {
 	if t.modes.has(modeInsert) {
 		t.line().insert(t.x, width, limit, t.penCell())
 	}
-	cells := t.line().writableSpan(t.x, width, t.cols, t.penCell())
-	t.setCell(cells, uint32(r), width)
+	if line := t.line(); line.packs(t.x) {
+		line.packed.rune(t.x, t.penCell(), r, width)
+	} else {
+		t.setCell(line.writableSpan(t.x, width, t.cols, t.penCell()), uint32(r), width)
+	}
 	t.x += width
 	t.setPendingWrap(limit)
 }

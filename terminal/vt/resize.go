@@ -47,6 +47,7 @@ type point struct{ x, y int }
 
 // truncate drops the cells from column cols on.
 func (r *row) truncate(cols int) {
+	r.unpack()
 	if len(r.cells) <= cols {
 		return
 	}

@@ -259,6 +259,9 @@ func (w *snapshotWriter) lastCluster() ([]byte, bool) {
 	if t.grapheme.width == 0 || t.graphemeDropped || x < 0 {
 		return nil, false
 	}
+	if left, right, _ := t.margins(); t.modes.has(modeInsert) && (x < left || x > right) {
+		return nil, false // DCH does not take back there what is inserted
+	}
 	c := t.line().at(x)
 	if !c.content() || c.attr != t.pen.attr || c.ext != t.pen.ext || cellWidthOf(c) != int(t.grapheme.width) {
 		return nil, false

@@ -41,6 +41,7 @@ var roundTrips = []string{
 	"\x1b]4;1;rgb:11/22/33\x1b\\\x1b]10;#fff\x07\x1b]12;rgb:1/2/3\x07",
 	"\x1b[?1h\x1b=\x1b[?2004h\x1b[?1003h\x1b[?1006h\x1b[?1004h\x1b[?2026h\x1b[?25l\x1b[5 q\x1b[4h\x1b[20h",
 	"abc\x1b[4h\x1b[2Gx\u0301",
+	"\x1b[?69h\x1b[3;s\x1b[4h00", // inserted outside of the margins
 	"\x1b[3g\x1b[5G\x1bH\x1b[1G\tx",
 	"\x1b[1\"qkeep\x1b[0\"qdrop\x1b[?2K",
 	"1\r\n2\r\n3\r\n4\r\n5\r\n6\r\n7\r\n8\r\n9\r\n0123456789ABC\r\nend",

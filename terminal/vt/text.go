@@ -223,6 +223,7 @@ func (t *Terminal) replaceRefused(cells []cell, shows func(string) bool) {
 // appendPart appends up to n cells of r, from x on, without halves of wide
 // characters.
 func appendPart(dst []cell, r *row, x, n int) []cell {
+	r.unpack()
 	from := min(max(x, 0), len(r.cells))
 	to := max(from, min(x+n, len(r.cells)))
 	dst = append(dst, r.cells[from:to]...)
