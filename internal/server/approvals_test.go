@@ -217,6 +217,7 @@ func approvals(t *testing.T, p *place) {
 // A server that ends while a hook waits decides nothing. The hook asks the next
 // server with the same id, and gets what is decided there, once.
 func TestApprovalOutlivesTheServer(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPlace(t)
 	r := p.serve(t)
 	w := r.workspace("w", &api.NewSession{Command: []string{"cat"}})

@@ -10,6 +10,7 @@ import (
 // Revoking, rotating and expiry end what a token has open: a terminal, an event stream, a
 // wait, and a connection between two requests.
 func TestTokenEndsWhatIsOpen(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	r := newPlace(t).serve(t)
 	id := r.workspace("w", &api.NewSession{Command: []string{"cat"}}).Sessions[0].ID
 	const life = 30 * time.Second // by when all are open, also on a slow machine

@@ -70,6 +70,7 @@ func runs(pid int) bool {
 // is shown, keeps a workspace from a delete and a checkout from a merge, and a stop and a
 // delete end it.
 func TestHiddenLeftovers(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	if sandbox.Probe().Bubblewrap == "" {
 		t.Skip(sandbox.Probe().NoBubblewrap)
 	}

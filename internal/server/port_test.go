@@ -250,6 +250,7 @@ func TestLogoutLetsTheHolderGo(t *testing.T) {
 // A holder that does not answer may have the port: no server listens elsewhere,
 // and no login ends.
 func TestHolderThatHangs(t *testing.T) {
+	t.Parallel() // it waits most of the time
 	p := newPlace(t)
 	r := p.serve(t)
 	b := r.browserLogin()

@@ -192,7 +192,7 @@ func openOwner(b *bench, argv []string) (*view, error) {
 
 func openOurTmux(b *bench, argv []string) (*view, error) {
 	dir := filepath.Join(b.dir, "ot")
-	return b.openSession(b.ourBackend(dir, tmuxway.Host(dir)), argv)
+	return b.openSession(b.ourBackend(dir, tmuxway.Host(dir, b.binary)), argv)
 }
 
 // spec is what every session of ours is started with.

@@ -12,7 +12,11 @@ import (
 // Name is the backend's.
 const Name = tmux.Name
 
-// Host returns a private tmux server that keeps all that it makes below dir.
-func Host(dir string) host.Provider {
-	return tmux.New(tmux.Options{Sessions: filepath.Join(dir, "sessions"), Runtime: filepath.Join(dir, "run")})
+// Host returns a private tmux server that keeps all that it makes below dir, and
+// runs its helpers from the binary middleman.
+func Host(dir, middleman string) host.Provider {
+	return tmux.New(tmux.Options{
+		Sessions: filepath.Join(dir, "sessions"), Runtime: filepath.Join(dir, "run"),
+		Executable: func() (string, error) { return middleman, nil },
+	})
 }
