@@ -75,3 +75,6 @@ func (s *session) statusFromDisk(l look) (terminal.Status, error) {
 	}
 	return status, nil
 }
+
+// Lingers implements terminal.Lingerer.
+func (s *session) Lingers() (bool, error) { return s.dir.Lingers() }

@@ -239,6 +239,21 @@ type Backend interface {
 	Session(id string) Session
 }
 
+// Lingerer is a Session with a method Lingers, see there.
+type Lingerer interface {
+	Lingers() (bool, error)
+}
+
+// Lingers tells at once, and asks nobody, whether processes of an ended session may be
+// left; its Status says which. Processes whose owner was killed are not always known of,
+// and of a Session that is no Lingerer none are.
+func Lingers(s Session) (bool, error) {
+	if l, ok := s.(Lingerer); ok {
+		return l.Lingers()
+	}
+	return false, nil
+}
+
 // Session acts on one session. Methods return ErrNotFound where there is no
 // such session, ErrUnreachable where nobody answered, and are safe for
 // concurrent use.

@@ -62,15 +62,29 @@ func (s *App) askedView(ctx context.Context, row store.Session, workspaceName st
 	return v
 }
 
-// addLeft adds what lives in the sandbox of an ended session.
+// addLeft adds the processes that an ended session has left, if anything tells at once
+// that there may be some.
 func (s *App) addLeft(ctx context.Context, v *api.Session, row store.Session) {
 	lives, err := s.outlived(row)
+	if !lives && err == nil {
+		lives, err = s.lingers(row)
+	}
 	if lives {
 		v.Left, _, err = s.left(ctx, row)
 	}
 	if err != nil {
 		v.Error = s.redact(oneLine(err))
 	}
+}
+
+// lingers reports whether processes of an ended session may be left, see
+// terminal.Lingers.
+func (s *App) lingers(row store.Session) (bool, error) {
+	b, err := s.backend(row)
+	if err != nil {
+		return false, nil // a backend that this version does not have
+	}
+	return terminal.Lingers(b.Session(row.ID))
 }
 
 // stateDir returns the state directory of a session.

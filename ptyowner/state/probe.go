@@ -110,6 +110,17 @@ func (d Dir) isHosted() (bool, error) {
 // hostLives reports whether the session's host has not ended.
 func (d Dir) hostLives() (bool, error) { return private.IsHeld(d.File(host.LockFile)) }
 
+// Lingers reports whether the owner or the host of a session that has ended still
+// runs, as both do while processes of the session are left. An error proves nothing.
+func (d Dir) Lingers() (bool, error) {
+	for _, lock := range []string{OwnerLockFile, host.LockFile} {
+		if held, err := private.IsHeld(d.File(lock)); held || err != nil {
+			return held, err
+		}
+	}
+	return false, nil
+}
+
 // AwaitHostEnd blocks until the session's host has ended, until an error keeps
 // it from telling, or until the time within is over.
 func (d Dir) AwaitHostEnd(within time.Duration) {

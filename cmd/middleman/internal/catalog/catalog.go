@@ -270,8 +270,13 @@ func refresh(ctx context.Context, c *cli.CLI, sessions []api.Session, labels map
 	var wg sync.WaitGroup
 	for i := range sessions {
 		b, ok := byName[sessions[i].Backend]
-		if !ok || sessions[i].State.Ended() {
+		if !ok {
 			continue
+		}
+		if sessions[i].State.Ended() {
+			if lingers, err := terminal.Lingers(b.Session(sessions[i].ID)); !lingers || err != nil {
+				continue // the server says the error
+			}
 		}
 		slots <- struct{}{}
 		wg.Go(func() {
