@@ -169,6 +169,33 @@ func TestRuntimeTerminalSurvivesCuts(t *testing.T) {
 	}
 }
 
+// A viewer of a session that prints nothing is told when the way to its machine breaks,
+// and comes back: nothing is in flight then, and a connection ends between two messages.
+func TestRuntimeViewerOfASilentSessionComesBack(t *testing.T) {
+	eachWay(t, func(t *testing.T, hub *machine, f *far) {
+		id := jsonField(t, hub.run("new", "w", "-d", "--json", "--mode", "directory", "-C", "box:/tmp", "--", "cat"), "session", "id")
+		r := &reader{t: t, hub: hub, id: id, sum: sha256.New()}
+		for i, harm := range []func(){
+			func() { f.killServer(); f.restart() },
+			func() { f.harmSSH(hub) },
+		} {
+			hub.run("send", "box:w", fmt.Sprintf("line %d\n", i))
+			at := uint64(i+1) * uint64(len("line 0\r\nline 0\r\n"))
+			r.until(at)
+			a, err := r.session().Attach(t.Context(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: &at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			harm()
+			late := time.AfterFunc(patience, func() { a.Close() })
+			if _, err := r.read(a, at+1); !errors.Is(err, terminal.ErrUnreachable) || !late.Stop() {
+				t.Errorf("harm %d: the viewer is told %v", i, err)
+			}
+			a.Close()
+		}
+	})
+}
+
 // harmSSH kills ssh, or cuts the line where there is none.
 func (f *far) harmSSH(hub *machine) {
 	if f.kind == "ssh" {

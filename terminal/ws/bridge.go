@@ -220,8 +220,8 @@ func (b *bridge) inputLoop() {
 func (b *bridge) downLoop() {
 	for {
 		m, err := b.receive()
-		if errors.Is(err, io.EOF) {
-			return // the last message ended the connection
+		if errors.Is(err, io.EOF) { // without a last message: the client must not wait for one
+			err = fmt.Errorf("%w: it ended without an exit", terminal.ErrUnreachable)
 		}
 		if err != nil {
 			b.fail(fmt.Errorf("receive: %w", err))

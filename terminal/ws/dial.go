@@ -158,7 +158,7 @@ func broke(how string) error {
 func (a *dialled) read(screen bool) (websocket.MessageType, []byte, error) {
 	kind, r, err := a.conn.Reader(context.Background()) // closing conn wakes it
 	if err != nil {
-		return 0, nil, fmt.Errorf("%w: %w", terminal.ErrUnreachable, err)
+		return 0, nil, lost(err)
 	}
 	limit := maxText
 	switch {
@@ -183,9 +183,18 @@ func (a *dialled) read(screen bool) (websocket.MessageType, []byte, error) {
 			a.heard.Store(time.Now().UnixNano())
 			return kind, a.buf, nil
 		case err != nil:
-			return 0, nil, fmt.Errorf("%w: %w", terminal.ErrUnreachable, err)
+			return 0, nil, lost(err)
 		}
 	}
+}
+
+// lost is the error of a connection that broke. It is never io.EOF, which marks the
+// regular end of an attachment.
+func lost(err error) error {
+	if errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", terminal.ErrUnreachable, err)
 }
 
 // Receive implements terminal.Attachment.
@@ -200,11 +209,16 @@ func (a *dialled) Receive() (terminal.Message, error) {
 		a.acked = a.offset
 		a.writeText(clientMessage{Type: typeAck, Offset: a.offset}) // an error shows at the read
 	}
+	size := 0 // of the screen that comes, 0 if that is not known
 	for screen := false; ; {
 		kind, p, err := a.read(screen)
 		switch {
 		case err != nil:
 			return terminal.Message{}, err
+		case kind == websocket.MessageBinary && screen && size > 0 && len(p) != size:
+			// The library takes a connection that ends between two reads of a message
+			// for the end of the message.
+			return terminal.Message{}, broke("a screen is cut")
 		case kind == websocket.MessageBinary && screen:
 			return terminal.Message{Kind: terminal.MessageSnapshot, Offset: a.offset, Data: p}, nil
 		case kind == websocket.MessageBinary:
@@ -220,12 +234,12 @@ func (a *dialled) Receive() (terminal.Message, error) {
 		}
 		switch {
 		case m.Kind == terminal.MessageSnapshot:
-			screen, a.offset, a.acked = true, m.Offset, m.Offset
+			screen, size, a.offset, a.acked = true, m.screen, m.Offset, m.Offset
 		case m.Kind == terminal.MessageDetached && m.Reason == terminal.DetachStop && a.serverStops():
 			return terminal.Message{}, fmt.Errorf("%w: the server stops", terminal.ErrUnreachable)
 		case known:
 			a.ended = m.Kind == terminal.MessageDetached || m.Kind == terminal.MessageExit
-			return m, nil
+			return m.Message, nil
 		}
 	}
 }
@@ -237,10 +251,16 @@ func (a *dialled) serverStops() bool {
 	return websocket.CloseStatus(err) != websocket.StatusNormalClosure
 }
 
+// received is a text message of Serve's.
+type received struct {
+	terminal.Message
+	screen int // the bytes of the screen that a snapshot announces
+}
+
 // decodeServer decodes a text message of Serve's. known is false for one of a
 // type that this build does not know. A message of the type error is returned as
 // the error that it means.
-func decodeServer(p []byte) (m terminal.Message, known bool, err error) {
+func decodeServer(p []byte) (m received, known bool, err error) {
 	var head struct{ Type string }
 	if err := json.Unmarshal(p, &head); err != nil {
 		return m, false, broke("a text message is no JSON")
@@ -266,11 +286,12 @@ func decodeServer(p []byte) (m terminal.Message, known bool, err error) {
 		return m, false, nil
 	}
 	if err := json.Unmarshal(p, into); err != nil {
-		return terminal.Message{}, false, broke("a message of the type " + head.Type + " cannot be read")
+		return received{}, false, broke("a message of the type " + head.Type + " cannot be read")
 	}
 	if head.Type == "error" {
-		return terminal.Message{}, false, refused(failed)
+		return received{}, false, refused(failed)
 	}
+	m.screen = snapshot.Bytes
 	m.Offset, m.Event, m.Reason, m.Exit = snapshot.Offset, event.Event, detached.Reason, exit.Exit
 	if detached.Writer != nil {
 		m.Event.Writer = detached.Writer

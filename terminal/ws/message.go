@@ -44,10 +44,11 @@ type helloMessage struct {
 }
 
 // snapshotMessage announces the next binary message, which draws the screen
-// as of Offset on a reset terminal.
+// as of Offset on a reset terminal. That message has Bytes bytes.
 type snapshotMessage struct {
 	Type   string `json:"type"`
 	Offset uint64 `json:"offset"`
+	Bytes  int    `json:"bytes,omitempty"` // 0 of a server that does not say it
 }
 
 type eventMessage struct {

@@ -128,7 +128,7 @@ func (b *outbox) addSnapshot(offset uint64, p []byte) {
 	for !b.closed && b.queued > 0 {
 		b.changed.Wait()
 	}
-	b.push(outboxItem{kind: websocket.MessageText, data: encode(snapshotMessage{"snapshot", offset})})
+	b.push(outboxItem{kind: websocket.MessageText, data: encode(snapshotMessage{"snapshot", offset, len(p)})})
 	b.push(outboxItem{kind: websocket.MessageBinary, data: append([]byte(nil), p...)})
 	b.offset, b.acked = offset, offset
 }
