@@ -280,14 +280,29 @@ func TestRuntimeCommands(t *testing.T) {
 			t.Errorf("a token for a session there: %d %s", code, errs)
 		}
 		has(hub.run("diff", "box:fix"), "+two")
-		has(hub.run("run", "box:fix", "-d", "--name", "cat", "--", "cat"), "s")
+		cat := hub.run("run", "box:fix", "-d", "--name", "cat", "--", "cat")
+		hub.run("capture", cat) // what was printed is a target here
+		has(hub.run("run", "box:fix", "-d", "--json", "--", "true"), `"label": "box:fix"`)
 		hub.run("stop", "box:fix/cat")
 		hub.run("stop", "box:fix/cat") // one that has ended stays
 		has(hub.run("logs", "box:fix/sh"), "ready")
 		if _, errs, code := hub.try("rm", "box:fix"); code == 0 || !strings.Contains(errs, "would be lost: ") {
 			t.Errorf("rm of changed files: %d %s", code, errs)
 		}
-		hub.run("rm", "box:fix", "--discard-work")
+		if err := os.Symlink(repository.Dir, filepath.Join(f.home, "user", "project")); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"fix", "again", "again"} { // there is one; it is made; there is one
+			if out := hub.run("new", "-A", name, "-d", "-C", "box:project"); out != "box:"+name {
+				t.Errorf("new -A %s printed %q", name, out)
+			}
+		}
+		if _, errs, code := hub.try("path", "box:fix"); code != 2 || !strings.Contains(errs, "path does not go to other machines: use it on that of box, as `middleman path fix`") {
+			t.Errorf("path: %d %s", code, errs)
+		}
+		_, errs, _ := hub.try("rm", "box:fix", "--discard-work", "--stop-sessions")
+		has(errs, "`middleman restore box:fix` brings all of it back")
+		has(errs, "`middleman prune --transcripts box:fix` removes them")
 		if out := hub.run("restore", "box:fix"); out != "box:fix" {
 			t.Errorf("restore printed %q", out)
 		}
@@ -298,6 +313,21 @@ func TestRuntimeCommands(t *testing.T) {
 		if _, errs, code := hub.try("stop", "box:fix", "fix"); code != 2 {
 			t.Errorf("targets of two machines: %d %s", code, errs)
 		}
+		hub.run("rm", "box:again", "--stop-sessions")
+		hub.run("prune", "--transcripts", "box:again")
+		repository.Write(".middleman.toml", "setup = [\"test -e go\"]\n")
+		repository.Commit("setup")
+		hub.run("trust", "-C", "box:"+repository.Dir, "--yes", jsonField(t, hub.run("trust", "-n", "--json", "-C", "box:"+repository.Dir), "config", "hash"))
+		if _, errs, code := hub.try("new", "late", "-d", "-C", "box:project", "--", "cat"); code == 0 || !strings.Contains(errs, "`middleman retry box:late` tries again, `middleman rm box:late` removes") {
+			t.Errorf("a setup that fails: %d %s", code, errs)
+		}
+		if err := os.WriteFile(filepath.Join(f.home, "data", "workspaces", filepath.Base(repository.Dir), "late", "go"), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if out := hub.run("retry", "box:late"); out != "box:late" {
+			t.Errorf("retry printed %q", out)
+		}
+		hub.run("stop", "box:late")
 		hub.run("runtime", "rm", "box")
 		if _, errs, code := hub.try("ls", "box:"); code != 1 || !strings.Contains(errs, `there is no runtime "box"`) {
 			t.Errorf("after rm: %d %s", code, errs)

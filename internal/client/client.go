@@ -109,6 +109,14 @@ func (c *Client) On(runtime string) *Client {
 // Runtime returns the name of the runtime that On was called with, or "".
 func (c *Client) Runtime() string { return c.runtime }
 
+// target returns what one types for something on the client's runtime.
+func (c *Client) target(name string) string {
+	if c.runtime == "" {
+		return name
+	}
+	return c.runtime + ":" + name
+}
+
 // dial connects to the server's socket. Before it sends anything, it checks that a
 // process of this user listens. No other user may have put the socket there.
 func dial(ctx context.Context, socket string) (net.Conn, error) {

@@ -98,7 +98,8 @@ func (c *Client) follow(ctx context.Context, created api.Created, session bool, 
 		created.Workspace = next
 	}
 	if w := created.Workspace; w.State != workspace.StateReady {
-		return created, fmt.Errorf("make workspace %s: %s; `middleman retry %s` tries again, `middleman rm %s` removes what there is", w.Name, w.Error, w.Name, w.Name)
+		name := c.target(w.Name)
+		return created, fmt.Errorf("make workspace %s: %s; `middleman retry %[1]s` tries again, `middleman rm %[1]s` removes what there is", name, w.Error)
 	}
 	if session && created.Session == nil && len(created.Workspace.Sessions) > 0 {
 		created.Session = &created.Workspace.Sessions[0]

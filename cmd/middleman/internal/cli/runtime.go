@@ -30,7 +30,7 @@ func OnRuntime(cmd *cobra.Command, first int) *cobra.Command {
 func (c *CLI) redirect(cmd *cobra.Command, args []string) error {
 	first, err := strconv.Atoi(cmd.Annotations[onRuntime])
 	if err != nil {
-		return nil // it is not marked
+		return refuseRuntime(cmd, args)
 	}
 	last := len(args)
 	if dash := cmd.ArgsLenAtDash(); dash >= 0 {
@@ -43,6 +43,20 @@ func (c *CLI) redirect(cmd *cobra.Command, args []string) error {
 			return Usagef("%s takes targets of one runtime at a time", cmd.Name())
 		}
 		c.Runtime, args[i] = name, target
+	}
+	return nil
+}
+
+// refuseRuntime returns an error if the first argument of a command that OnRuntime has
+// not marked is a target on a runtime.
+func refuseRuntime(cmd *cobra.Command, args []string) error {
+	_, takes, _ := strings.Cut(cmd.Use, " ")
+	takes = strings.TrimPrefix(takes, "[")
+	if len(args) == 0 || cmd.ArgsLenAtDash() == 0 || !strings.HasPrefix(takes, "TARGET") && !strings.HasPrefix(takes, "WORKSPACE") {
+		return nil
+	}
+	if name, target := runtime.Split(args[0]); name != "" {
+		return Usagef("%s does not go to other machines: use it on that of %s, as `middleman %s %s`", cmd.Name(), name, cmd.Name(), target)
 	}
 	return nil
 }

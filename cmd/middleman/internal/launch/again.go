@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"middleman/cmd/middleman/internal/catalog"
@@ -21,6 +22,9 @@ func (c commands) createOrAttach(ctx context.Context, in api.NewWorkspace, detac
 		return err
 	}
 	defer server.Close()
+	if c.Runtime != "" {
+		return c.createOrAttachThere(ctx, server, in, detached)
+	}
 	const tries = 3 // another process may make it, or delete it, meanwhile
 	for n := 1; ; n++ {
 		w, found, err := existing(ctx, server, in)
@@ -37,6 +41,41 @@ func (c commands) createOrAttach(ctx context.Context, in api.NewWorkspace, detac
 			return err
 		}
 	}
+}
+
+// createOrAttachThere is createOrAttach on a runtime. That machine alone knows of which
+// repository a directory is, so it is asked to make the workspace first.
+func (c commands) createOrAttachThere(ctx context.Context, server *client.Client, in api.NewWorkspace, detached bool) error {
+	err := c.create(ctx, in, detached)
+	if p, refused := errors.AsType[*api.Problem](err); !refused || p.Code != api.CodeNameTaken {
+		return err
+	}
+	list, listErr := server.Workspaces(ctx)
+	if listErr != nil {
+		return errors.Join(err, listErr)
+	}
+	w, foundErr := taken(list, in)
+	if foundErr != nil {
+		return foundErr
+	}
+	w.Label = c.Target(w.Label)
+	return c.comeBack(ctx, server, w, in, detached)
+}
+
+// taken returns the workspace of a runtime because of which it refuses the name in in.
+func taken(list []api.Workspace, in api.NewWorkspace) (api.Workspace, error) {
+	name, _, err := workspace.Named(in.Name)
+	if err != nil {
+		return api.Workspace{}, err
+	}
+	list = slices.DeleteFunc(list, func(w api.Workspace) bool { return w.Name != name || w.Mode != in.Mode })
+	if below := strings.TrimPrefix(in.Directory, "~"); len(list) > 1 {
+		list = slices.DeleteFunc(list, func(w api.Workspace) bool { return !strings.HasSuffix(w.Repository, below) })
+	}
+	if len(list) != 1 {
+		return api.Workspace{}, fmt.Errorf("the name %s is taken there, and it is not clear by which workspace: `middleman attach` takes what `middleman ls` lists", name)
+	}
+	return list[0], nil
 }
 
 // existing returns the workspace that has the name in in, if there is one. It
@@ -93,6 +132,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	if err != nil {
 		return progress.Making(err)
 	}
+	created = catalog.OnRuntime(c.CLI, created)
 	list, err := catalog.OfServer(ctx, server)
 	if err != nil {
 		return err
@@ -110,6 +150,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 		if s, err = server.StartSession(ctx, w.ID, *in.Session); err != nil {
 			return err
 		}
+		s.WorkspaceName = c.Target(s.WorkspaceName)
 		workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
 		live = true
 	}

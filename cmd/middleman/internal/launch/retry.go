@@ -41,16 +41,19 @@ func (c commands) retry(ctx context.Context, name string, level sandbox.Level) e
 		return err
 	}
 	defer server.Close()
-	env, err := callerEnv(c.CLI, false)
-	if err != nil {
-		return err
+	in := api.Retry{Sandbox: level}
+	if c.Runtime == "" { // this shell's environment stays on this machine
+		if in.CallerEnv, err = callerEnv(c.CLI, false); err != nil {
+			return err
+		}
 	}
 	progress := c.Progress("making")
-	created, err := server.RetryWorkspace(ctx, w.ID, api.Retry{CallerEnv: env, Sandbox: level}, progress.Workspace)
+	created, err := server.RetryWorkspace(ctx, w.ID, in, progress.Workspace)
 	progress.End()
 	if err != nil {
 		return progress.Making(err)
 	}
+	created = catalog.OnRuntime(c.CLI, created)
 	workspaces.ExplainSkipped(c.CLI, created.Workspace)
 	c.tellNotes(created.Workspace)
 	return c.printCreated(created, func() error {

@@ -64,11 +64,11 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 	if err != nil {
 		return err
 	}
-	created := catalog.OnRuntime(c.CLI, api.Created{Workspace: w, Session: &s})
+	s.WorkspaceName = c.Target(s.WorkspaceName)
 	workspaces.ExplainHost(c.CLI, catalog.Label(s), s.Note)
-	return c.printCreated(created, func() error {
+	return c.printCreated(api.Created{Workspace: w, Session: &s}, func() error {
 		if detached {
-			fmt.Fprintln(c.Out, s.ID)
+			fmt.Fprintln(c.Out, c.Target(s.ID))
 			return nil
 		}
 		return sessions.Attach(ctx, c.CLI, s)

@@ -132,7 +132,7 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 	var d api.Deleted
 	err := c.Progress(doing).During(ctx, c.server, w.ID, func() (err error) {
 		d, err = c.server.DeleteWorkspace(ctx, w.ID, c.consent, c.dryRun)
-		d.Workspace = catalog.OnRuntime(c.CLI, api.Created{Workspace: d.Workspace}).Workspace
+		c.onRuntime(&d)
 		return err
 	})
 	if p, ok := errors.AsType[*api.Problem](err); ok {
@@ -150,6 +150,17 @@ func (c removal) one(ctx context.Context, w api.Workspace) (removed, error) {
 		c.printDeleted(d, c.dryRun)
 	}
 	return removed{Deleted: &deleted{c.dryRun, d}}, nil
+}
+
+// onRuntime makes the names in d what one types here.
+func (c commands) onRuntime(d *api.Deleted) {
+	d.Workspace.Label = c.Target(d.Workspace.Label)
+	if d.RestoreAs != "" {
+		d.RestoreAs = c.Target(d.RestoreAs)
+	}
+	for i := range d.Workers {
+		c.onRuntime(&d.Workers[i])
+	}
 }
 
 // refused prints why a workspace stays, and returns the error for that.
