@@ -196,6 +196,23 @@ func TestRuntimeViewerOfASilentSessionComesBack(t *testing.T) {
 	})
 }
 
+// A host's key that ssh does not know, and one that has changed, are told apart.
+func TestRuntimeHostKeys(t *testing.T) {
+	hub := newMachine(t)
+	f := hub.add("ssh")
+	known := filepath.Join(f.home, "user", "known")
+	killSSH(t, hub)
+	for _, tt := range []struct{ keys, want string }{
+		{"", "ssh does not know the host's key"},
+		{"* " + string(must(os.ReadFile(filepath.Join(f.home, "user", "key.pub")))), "the host's key is not the one that ssh knows"},
+	} {
+		do(os.WriteFile(known, []byte(tt.keys), 0o600))
+		if _, errs, code := hub.try("runtime", "check", "box"); code != 1 || !strings.Contains(errs, tt.want) {
+			t.Errorf("%d %s, want %q", code, errs, tt.want)
+		}
+	}
+}
+
 // harmSSH kills ssh, or cuts the line where there is none.
 func (f *far) harmSSH(hub *machine) {
 	if f.kind == "ssh" {

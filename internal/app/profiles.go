@@ -152,7 +152,7 @@ func (s *App) ofBundle(ctx context.Context, p *plan, in *api.NewSession, from *p
 		return profile, err
 	}
 	resolver := grants.Resolver{Dir: s.Dirs.SecretFiles(), Command: policy.Secrets.Command, Environ: s.Login.Minimum()}
-	if p.secrets, err = resolver.Variables(ctx, given.Secrets); err != nil {
+	if p.secrets, err = resolver.Variables(ctx, &given); err != nil {
 		return profile, err
 	}
 	from.given, in.Sandbox = &given, given.Level

@@ -2,6 +2,7 @@ package grants
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -52,15 +53,31 @@ func (g Given) Note() string {
 	return "it does not have what this host refuses: " + strings.Join(without, ", ")
 }
 
-// Variables returns the variables with the values of secrets, as NAME=value. secrets has
-// the names of the secrets by variable.
-func (r Resolver) Variables(ctx context.Context, secrets map[string]string) (entries []string, err error) {
-	for _, variable := range slices.Sorted(maps.Keys(secrets)) {
-		value, err := r.secret(ctx, secrets[variable])
+// Variables returns the variables with the values of g's secrets, as NAME=value. One that
+// is optional and that this host does not have becomes refused in g.
+func (r Resolver) Variables(ctx context.Context, g *Given) (entries []string, err error) {
+	for _, variable := range slices.Sorted(maps.Keys(g.Secrets)) {
+		name := g.Secrets[variable]
+		value, err := r.secret(ctx, name)
+		if errors.Is(err, errNoSecret) && g.doWithout(bundle.Ref{Kind: bundle.Secret, Name: name}, err) {
+			delete(g.Secrets, variable)
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
 		entries = append(entries, variable+"="+value)
 	}
 	return entries, nil
+}
+
+// doWithout makes what is optional refused because of err, and reports whether it is.
+func (g *Given) doWithout(ref bundle.Ref, err error) bool {
+	for i := range g.Grants {
+		if grant := &g.Grants[i]; grant.Asked == ref.String() && grant.Optional {
+			grant.Result, grant.Given, grant.Reason = bundle.Refused, "", strings.TrimPrefix(err.Error(), ref.String()+": ")
+			return true
+		}
+	}
+	return false
 }

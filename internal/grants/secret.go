@@ -22,6 +22,9 @@ const (
 	secretTime = 30 * time.Second // of the command
 )
 
+// errNoSecret is the kind of ErrSecret of a host that has nothing for a secret.
+var errNoSecret = fmt.Errorf("%w: it has none", bundle.ErrSecret)
+
 // Resolver reads secrets.
 type Resolver struct {
 	// Dir holds a file for each secret, which only this user can read.
@@ -39,10 +42,13 @@ func (r Resolver) secret(ctx context.Context, name string) (string, error) {
 	if errors.Is(err, fs.ErrNotExist) && len(r.Command) > 0 {
 		value, err = r.run(ctx, name)
 	}
+	_, refused := errors.AsType[*exec.ExitError](err)
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: this host has no file secrets/%s beside config.toml, and no secrets.command in policy.toml", name, name)
+		return "", bundle.Errorf(errNoSecret, "secret-ref:%s: this host has no file secrets/%s beside config.toml, and no secrets.command in policy.toml", name, name)
+	case refused: // so do programs that have none of that name
+		return "", bundle.Errorf(errNoSecret, "secret-ref:%s: %v", name, err)
 	case err != nil:
 		return "", bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: %v", name, err)
 	case text == "" || len(text) > maxSecret || strings.ContainsRune(text, 0):
@@ -101,8 +107,10 @@ func (r Resolver) run(ctx context.Context, name string) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("secrets.command of policy.toml did not end in %s", secretTime)
+	case errors.As(err, new(*exec.ExitError)):
+		return nil, fmt.Errorf("secrets.command of policy.toml failed: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("secrets.command of policy.toml failed: %v", err)
+		return nil, fmt.Errorf("secrets.command of policy.toml failed: %v", err) // which is not that the file is missing
 	}
 	return out.kept.Bytes(), nil
 }

@@ -55,6 +55,45 @@ func TestSecret(t *testing.T) {
 	}
 }
 
+// What is optional and not there is refused, and the others are given.
+func TestOptionalSecret(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "there"), []byte("value"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name     string
+		command  []string
+		optional bool
+		reason   string // "" for an error
+	}{
+		{"without a command", nil, true, "this host has no file secrets/gone beside config.toml, and no secrets.command in policy.toml"},
+		{"command that has none", []string{"/bin/false"}, true, "secrets.command of policy.toml failed: exit status 1"},
+		{"command that is not there", []string{"/nonexistent"}, true, ""},
+		{"needed", nil, false, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			g := Given{Secrets: map[string]string{"A": "there", "B": "gone"}, Grants: []bundle.Grant{
+				{Asked: "secret-ref:there", Optional: true, Result: bundle.Granted}, {Asked: "secret-ref:gone", Optional: tt.optional, Result: bundle.Granted},
+			}}
+			entries, err := Resolver{Dir: dir, Command: tt.command}.Variables(t.Context(), &g)
+			if tt.reason == "" {
+				if !errors.Is(err, bundle.ErrSecret) {
+					t.Errorf("%q, %v", entries, err)
+				}
+				return
+			}
+			gone := g.Grants[1]
+			if err != nil || len(entries) != 1 || entries[0] != "A=value" || gone.Result != bundle.Refused || gone.Reason != tt.reason || len(g.Secrets) != 1 {
+				t.Errorf("%q, %v, %+v", entries, err, gone)
+			}
+			if g.Note() != "it does not have what this host refuses: secret-ref:gone" {
+				t.Error(g.Note())
+			}
+		})
+	}
+}
+
 func TestPolicyThatOthersWriteIsRefused(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "policy.toml")
 	if err := os.WriteFile(file, nil, 0o600); err != nil {

@@ -37,6 +37,7 @@ const (
 	NoTokenFile   Reason = "token-file"
 	BadLogin      Reason = "ssh-login"
 	BadHostKey    Reason = "ssh-host-key"
+	NewHostKey    Reason = "ssh-host-key-changed"
 	NoSSH         Reason = "no-ssh"
 	NotInstalled  Reason = "not-installed"
 	ServerMissing Reason = "no-server"
@@ -58,9 +59,10 @@ var reasons = map[Reason]struct {
 	BadToken:      {Refused, "it does not take the token, or the token's scope does not cover this: make one there with `middleman token create --scope full`"},
 	NoTokenFile:   {Refused, "the file with its token cannot be read, is empty, or can be read by others: it must be yours, with mode 0600"},
 	BadLogin:      {Refused, "ssh was not let in there without a question: try ssh to that host by hand, with BatchMode=yes"},
-	BadHostKey:    {Refused, "ssh does not know the host's key, or the key has changed: connect once with ssh by hand"},
+	BadHostKey:    {Refused, "ssh does not know the host's key: connect once with ssh by hand"},
+	NewHostKey:    {Refused, "the host's key is not the one that ssh knows: the machine was set up anew, or somebody stands between; compare the key there before you accept it with ssh by hand"},
 	NoSSH:         {Refused, "the program ssh cannot be run here"},
-	NotInstalled:  {Refused, "there is no middleman there in PATH: `middleman runtime install` puts this one there, or add the runtime again with --command"},
+	NotInstalled:  {Refused, "there is no such program there: `middleman runtime install` puts this one there; where it is not in PATH, add the runtime again with --command"},
 }
 
 // Error says why a remote cannot be used. Its text has our words alone.

@@ -236,8 +236,8 @@ func (p *sshPipes) explain(err error) error {
 		text   string
 		reason Reason
 	}{
+		{"REMOTE HOST IDENTIFICATION HAS CHANGED", NewHostKey}, // what follows is said too
 		{"Host key verification failed", BadHostKey},
-		{"REMOTE HOST IDENTIFICATION HAS CHANGED", BadHostKey},
 		{"Permission denied", BadLogin},
 		{"Too many authentication failures", BadLogin},
 		{"not found", NotInstalled},

@@ -295,7 +295,11 @@ func (c commands) announce(ctx context.Context, o serveOptions) error {
 	}
 	fmt.Fprintf(c.Out, "listening on %s\n", serve.URL())
 	if o.runtime {
-		fmt.Fprintln(c.Out, "a hub adds it with: middleman runtime add NAME "+serve.URL()+" --token-file FILE; `middleman token create hub --scope full` prints what belongs in FILE")
+		pin := ""
+		if _, authority, err := c.loadCertificate(o); err == nil && authority != nil {
+			pin = " --pin " + authority.Fingerprint()
+		}
+		fmt.Fprintf(c.Out, "a hub adds it with: middleman runtime add NAME %s --token-file FILE%s; `middleman token create hub --scope full` prints what belongs in FILE\n", serve.URL(), pin)
 		return nil
 	}
 	if serve.Socket == "" {

@@ -99,7 +99,10 @@ prints that of its authority.`,
 				if err != nil {
 					return err
 				}
-				return c.show(r)
+				if err := c.show(r); err != nil {
+					return fmt.Errorf("%w (it was added: `middleman runtime check %[2]s` asks it again, `middleman runtime rm %[2]s` forgets it)", err, r.Name)
+				}
+				return nil
 			})
 		},
 	}
@@ -118,6 +121,9 @@ func (c commands) show(r api.Runtime) error {
 		})
 	}
 	err := fmt.Errorf("runtime %s is %s: %s", r.Name, r.State, r.Detail)
+	if r.State == string(runtime.Unreachable) {
+		err = fmt.Errorf("%w; `middleman server logs` has what was tried", err)
+	}
 	if c.JSON {
 		err = errors.Join(err, c.PrintJSON(r))
 	}
