@@ -19,7 +19,7 @@ func TestRuntimeReplaced(t *testing.T) {
 		hub.run("new", "w", "-d", "--mode", "directory", "-C", "box:/tmp", "--", "cat")
 		hub.run("ls", "--sessions")
 		other := &far{machine: newMachine(t), kind: f.kind}
-		target, why := "", "ssh does not know the host's key"
+		target, why := "", "the host's key is not the one that ssh knows"
 		if f.kind == "ssh" {
 			target = "127.0.0.1:" + other.sshd(newMachine(t), os.Getenv("PATH"))
 		} else {

@@ -91,6 +91,10 @@ func TestRuntimeVerbs(t *testing.T) {
 	has(hub.run("bundle", "check", "--on", "box", "team"), "is here")
 	hub.run(launch...)
 	has(hub.run("show", "box:cat"), "profile plain of team, revision 1")
+	do(os.WriteFile(file, []byte(`{"schema":1,"id":"team","revision":2,"created":"2026-11-24T01:02:03Z","profiles":{"plain":{"command":["cat"]}}}`), 0o600))
+	hub.run("bundle", "push", file)
+	_, errs, _ := hub.try("run", "box:cat", "-d", "-p", "team/plain", "--sandbox", "none")
+	has(errs, "box runs its own content of bundle team, revision 1; this machine has revision 2: `middleman bundle sync box team` brings that there, team/plain@DIGEST names one")
 	if _, errs, code := hub.try("bundle", "rm", "--on", "box", "team"); code != 1 || !strings.Contains(errs, "runtime box: sessions or profiles there use the bundle") {
 		t.Errorf("rm of a bundle that is used there: %d %s", code, errs)
 	}

@@ -144,7 +144,7 @@ func (c commands) comeBack(ctx context.Context, server *client.Client, w api.Wor
 	case live && in.Session != nil && (len(in.Session.Command) > 0 || in.Session.Profile != ""):
 		fmt.Fprintf(c.Errs, "middleman: %s runs already: the command was not started; `middleman run %s -- COMMAND` starts one more\n", catalog.Label(s), w.Label)
 	case !live && in.Session != nil:
-		if err := nameBundle(ctx, server, in.Session); err != nil {
+		if err := c.nameBundle(ctx, server, in.Session); err != nil {
 			return err
 		}
 		if s, err = server.StartSession(ctx, w.ID, *in.Session); err != nil {

@@ -34,7 +34,8 @@ its newest revision, or ID:REVISION, or ID@DIGEST; the first 8 digits of a diges
 suffice. new -p ID/PROFILE starts a profile of the newest revision.
 
 What a profile asks of this host beyond its sandbox (mounts, network, secrets and
-more) is decided by policy.toml beside config.toml. Without that file it is refused.
+more) is decided by policy.toml beside config.toml. Without a rule there a profile
+gets what any session of its sandbox level has, and the rest is refused.
 With --on RUNTIME the bundles of another machine are meant (middleman runtime).`,
 		Args: cli.Args(cobra.NoArgs),
 		RunE: func(*cobra.Command, []string) error {
@@ -65,7 +66,7 @@ names these.`,
 	cmd.AddCommand(
 		one("push FILE|-", "Check a bundle and store it", c.pushBundle, cobra.ExactArgs(1)), list,
 		one("show BUNDLE", "Show a bundle: its profiles, what they ask of a host, who uses it", c.showBundle, cobra.ExactArgs(1)),
-		one("check FILE|BUNDLE", "Check a file, or whether a bundle is here with that digest and undamaged", c.checkBundle, cobra.ExactArgs(1)),
+		one("check FILE|BUNDLE", "Check a file and say whether it is stored here, or whether a bundle is here with that digest and undamaged", c.checkBundle, cobra.ExactArgs(1)),
 		remove,
 		one("diff OLD NEW", "Show what differs between two bundles, each a file or a BUNDLE", c.diffBundles, cobra.ExactArgs(2)),
 	)
@@ -79,8 +80,9 @@ the policy there.`
 }
 
 // nameBundle completes a request for the profile of a bundle, ID/NAME[@DIGEST]: without
-// a digest it means the newest revision that is stored.
-func nameBundle(ctx context.Context, server *client.Client, in *api.NewSession) error {
+// a digest it means the newest revision that is stored where the session runs. If that
+// is another machine, and this one has other content, nameBundle says so.
+func (c commands) nameBundle(ctx context.Context, server *client.Client, in *api.NewSession) error {
 	if in == nil {
 		return nil
 	}
@@ -95,9 +97,29 @@ func nameBundle(ctx context.Context, server *client.Client, in *api.NewSession) 
 			return err
 		}
 		digest = newest.Digest
+		if here := c.newestHere(ctx, id); here.Digest != "" && here.Digest != digest {
+			c.Warn(fmt.Sprintf("%s runs its own content of bundle %s, revision %d; this machine has revision %d: `middleman bundle sync %[1]s %[2]s` brings that there, %[2]s/%[5]s@DIGEST names one",
+				c.Runtime, id, newest.Revision, here.Revision, name))
+		}
 	}
 	in.Profile, in.Bundle = name, &api.BundleRef{ID: id, Digest: digest}
 	return nil
+}
+
+// newestHere returns the newest revision of a bundle that this machine has, for a launch
+// on another; the zero Bundle for none.
+func (c commands) newestHere(ctx context.Context, id string) (newest api.Bundle) {
+	if c.Runtime == "" {
+		return newest
+	}
+	on := c.Runtime
+	c.Runtime = ""
+	defer func() { c.Runtime = on }()
+	_ = c.WithServer(ctx, func(ctx context.Context, server *client.Client) (err error) {
+		newest, err = server.Bundle(ctx, id, "")
+		return err // there is none here, which is no error of the launch
+	})
+	return newest
 }
 
 // readBundle reads a bundle from a file, or from standard input for "-".
@@ -192,7 +214,7 @@ func (c commands) find(ctx context.Context, server *client.Client, text string) 
 
 // open returns the content of a file, or of a BUNDLE.
 func (c commands) open(ctx context.Context, server *client.Client, text string) (bundle.Bundle, error) {
-	if info, err := os.Stat(text); text == "-" || err == nil && info.Mode().IsRegular() {
+	if isFile(text) {
 		b, _, err := c.readBundle(text)
 		return b, err
 	}
@@ -259,6 +281,9 @@ func asked(d bundle.Declaration) string {
 }
 
 func (c commands) checkBundle(ctx context.Context, server *client.Client, given []string) error {
+	if isFile(given[0]) {
+		return c.checkBundleFile(ctx, server, given[0])
+	}
 	id, digest := "", ""
 	if b, err := c.open(ctx, server, given[0]); err == nil {
 		id, digest = b.ID, b.Sum()
@@ -279,6 +304,35 @@ func (c commands) checkBundle(ctx context.Context, server *client.Client, given 
 		return &api.Problem{Code: v.Code, Detail: v.Reason}
 	}
 	return err
+}
+
+// checkBundleFile checks a file, and says whether its content is stored.
+func (c commands) checkBundleFile(ctx context.Context, server *client.Client, file string) error {
+	b, _, err := c.readBundle(file)
+	if err != nil {
+		return err
+	}
+	v, err := server.CheckBundle(ctx, b.ID, b.Sum())
+	if err != nil {
+		return err
+	}
+	stored := "is here"
+	if !v.Available {
+		if of, err := c.find(ctx, server, fmt.Sprintf("%s:%d", b.ID, b.Revision)); err == nil {
+			return fmt.Errorf("%s has revision %d of bundle %s with the digest %s, which is stored here with %s: give it a higher revision", file, b.Revision, b.ID, b.Sum(), of.Digest)
+		}
+		stored = "is valid, and not stored here"
+	}
+	return c.Print(v, func() error {
+		fmt.Fprintf(c.Out, "%s@%s %s\n", v.ID, v.Digest, stored)
+		return nil
+	})
+}
+
+// isFile reports whether text names a file, or standard input, and not a bundle.
+func isFile(text string) bool {
+	info, err := os.Stat(text)
+	return text == "-" || err == nil && info.Mode().IsRegular()
 }
 
 func isProblem(err error, code string) bool {

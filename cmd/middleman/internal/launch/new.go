@@ -143,7 +143,7 @@ func (c commands) create(ctx context.Context, in api.NewWorkspace, detached bool
 		return err
 	}
 	defer server.Close()
-	if err := nameBundle(ctx, server, in.Session); err != nil {
+	if err := c.nameBundle(ctx, server, in.Session); err != nil {
 		return err
 	}
 	progress := c.Progress("making")

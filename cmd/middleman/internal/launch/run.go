@@ -57,7 +57,7 @@ func (c commands) start(ctx context.Context, name string, in api.NewSession, det
 		return err
 	}
 	defer server.Close()
-	if err := nameBundle(ctx, server, &in); err != nil {
+	if err := c.nameBundle(ctx, server, &in); err != nil {
 		return err
 	}
 	s, err := server.StartSession(ctx, w.ID, in)
