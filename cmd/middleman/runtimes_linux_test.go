@@ -289,6 +289,9 @@ func TestRuntimeCommands(t *testing.T) {
 		if _, errs, code := hub.try("rm", "box:fix"); code == 0 || !strings.Contains(errs, "would be lost: ") {
 			t.Errorf("rm of changed files: %d %s", code, errs)
 		}
+		if _, errs, code := hub.try("push", "box:fix"); code != 1 || !strings.Contains(errs, "runtime box says: push workspace fix: the repository has no remote") {
+			t.Errorf("push: %d %s", code, errs)
+		}
 		if err := os.Symlink(repository.Dir, filepath.Join(f.home, "user", "project")); err != nil {
 			t.Fatal(err)
 		}
@@ -318,7 +321,7 @@ func TestRuntimeCommands(t *testing.T) {
 		repository.Write(".middleman.toml", "setup = [\"test -e go\"]\n")
 		repository.Commit("setup")
 		hub.run("trust", "-C", "box:"+repository.Dir, "--yes", jsonField(t, hub.run("trust", "-n", "--json", "-C", "box:"+repository.Dir), "config", "hash"))
-		if _, errs, code := hub.try("new", "late", "-d", "-C", "box:project", "--", "cat"); code == 0 || !strings.Contains(errs, "`middleman retry box:late` tries again, `middleman rm box:late` removes") {
+		if _, errs, code := hub.try("new", "late", "-d", "-C", "box:project", "--", "cat"); code == 0 || !strings.Contains(errs, "`middleman retry box:late` tries again, `middleman rm box:late` removes") || !strings.Contains(errs, "box says: ") || !strings.Contains(errs, "test -e go") {
 			t.Errorf("a setup that fails: %d %s", code, errs)
 		}
 		if err := os.WriteFile(filepath.Join(f.home, "data", "workspaces", filepath.Base(repository.Dir), "late", "go"), nil, 0o600); err != nil {

@@ -69,7 +69,7 @@ func TestNamesAndOrderOfARemote(t *testing.T) {
 		Name: "fix\x1b]0;pwned\a", Label: "fix\u202egnp", Branch: "b\nc", Attention: &api.Attention{Group: "needs-you", Order: " "},
 		Sessions: []api.Session{{Name: "sh\r\x1b[2J", WorkspaceName: "\u2066x", State: "running\x1b[31m", Attention: &api.Attention{Group: "<b>", Order: " first"}}, {}},
 	}}}
-	tidy("box", in)
+	tidy("box", in, false)
 	w := in.Workspaces[0]
 	for what, text := range map[string]string{
 		"name": w.Name, "label": w.Label, "branch": w.Branch, "session": w.Sessions[0].Name, "workspace of a session": w.Sessions[0].WorkspaceName, "state": string(w.Sessions[0].State),

@@ -159,7 +159,7 @@ func (r *Remote) stream(ctx context.Context, last string, publish func(api.Event
 // event returns an event of the remote as one of the hub.
 func (r *Remote) event(e api.Event) api.Event {
 	e.Runtime, e.Remote, e.State = "", nil, nil
-	tidy(r.config.Name, &e)
+	tidy(r.config.Name, &e, false)
 	if raw, err := json.Marshal(e); err != nil || len(raw) > maxEvent {
 		e = api.Event{Type: client.Missed, Time: e.Time}
 	}

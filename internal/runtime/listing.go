@@ -136,7 +136,7 @@ func (r *Remote) page(ctx context.Context, path string, left *int, out any) erro
 	if *left -= n; err != nil {
 		return r.lost(ctx, err)
 	}
-	tidy(r.config.Name, out)
+	tidy(r.config.Name, out, false)
 	return nil
 }
 

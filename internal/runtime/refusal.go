@@ -25,6 +25,9 @@ type Refusal struct {
 	Taken    *int64
 	// Gone: the session is proved dead.
 	Gone bool
+	// Explained is Detail with the remote's own explanation, on one line. That may name its
+	// paths: it is for the user of this machine alone.
+	Explained string
 }
 
 func (e *Refusal) Error() string { return e.Detail }
@@ -80,9 +83,19 @@ func newRefusal(name string, status int, raw []byte) *Refusal {
 	if !known {
 		text = sentences[p.Code]
 	}
-	tidy(name, &p)
+	said := inShort(p.Detail)
+	tidy(name, &p, false)
+	detail := fmt.Sprintf("runtime %s: %s", name, text)
+	explained := detail
+	switch {
+	case said == "":
+	case p.Code == api.CodeBadRequest: // of which our words say nothing
+		explained = fmt.Sprintf("runtime %s says: %s", name, said)
+	default:
+		explained += "; it says: " + said
+	}
 	return &Refusal{
-		Code: p.Code, Detail: fmt.Sprintf("runtime %s: %s", name, text), Gone: p.Code == api.CodeEnded && status == 410,
+		Code: p.Code, Detail: detail, Explained: explained, Gone: p.Code == api.CodeEnded && status == 410,
 		Lost: p.Lost, Sessions: p.Sessions, Workers: p.Workers, Files: p.Files, Taken: p.Taken,
 	}
 }
@@ -103,13 +116,40 @@ var names = map[string]bool{
 	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "SessionName": true, "Profile": true, "Backend": true, "State": true,
 }
 
-// tidy replaces the explanations in an answer of the remote with that name, and says
-// of what is in it that it is there. In names it spells out what does not show. A list
-// that is missing becomes an empty one. How sessions are sorted is for the hub to say.
-func tidy(name string, answer any) {
-	if answer != nil {
-		tidyValue(name, reflect.ValueOf(answer))
+// maxShort bounds an explanation that is passed on, in characters.
+const maxShort = 500
+
+// inShort returns an explanation of a remote on one line, without what does not show.
+func inShort(text string) string {
+	line := []rune(plaintext.Line(text))
+	if len(line) > maxShort {
+		return string(line[:maxShort]) + "..."
 	}
+	return string(line)
+}
+
+// tidier makes an answer of a remote fit to be passed on.
+type tidier struct {
+	name    string // the remote's
+	explain bool   // pass explanations on
+}
+
+// tidy replaces the explanations in an answer of the remote with that name unless explain
+// is set, which the user of this machine alone may read. It says of what is in the answer
+// that it is there. In names it spells out what does not show. A list that is missing
+// becomes an empty one. How sessions are sorted is for the hub to say.
+func tidy(name string, answer any, explain bool) {
+	if answer != nil {
+		tidier{name, explain}.value(reflect.ValueOf(answer))
+	}
+}
+
+// explanation returns what is passed on of an explanation.
+func (t tidier) explanation(text string) string {
+	if t.explain {
+		return t.name + " says: " + inShort(text)
+	}
+	return "runtime " + t.name + " has an explanation: ask there"
 }
 
 // isNoList reports whether a list is missing that clients are promised: null is none.
@@ -117,18 +157,17 @@ func isNoList(field reflect.StructField, f reflect.Value) bool {
 	return f.Kind() == reflect.Slice && f.IsNil() && f.Type().Elem().Kind() != reflect.Uint8 && !strings.Contains(field.Tag.Get("json"), ",omit")
 }
 
-func tidyValue(name string, v reflect.Value) {
+func (t tidier) value(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer, reflect.Interface:
 		if !v.IsNil() {
-			tidyValue(name, v.Elem())
+			t.value(v.Elem())
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			tidyValue(name, v.Index(i))
+			t.value(v.Index(i))
 		}
 	case reflect.Struct:
-		text := "runtime " + name + " has an explanation: ask there"
 		for i := range v.NumField() {
 			field := v.Type().Field(i)
 			switch f := v.Field(i); {
@@ -136,27 +175,36 @@ func tidyValue(name string, v reflect.Value) {
 			case isNoList(field, f):
 				f.Set(reflect.MakeSlice(f.Type(), 0, 0))
 			case field.Name == "Runtime" && slices.Contains(placed, v.Type()):
-				f.SetString(name)
+				f.SetString(t.name)
 			case names[field.Name] && f.Kind() == reflect.String:
 				f.SetString(plaintext.Line(f.String()))
 			case !explanations[field.Name] && !(field.Name == "Reason" && v.Type() == reflect.TypeFor[api.Availability]()):
-				tidyValue(name, f)
+				t.value(f)
 			case f.Kind() == reflect.String:
 				if f.Len() > 0 {
-					f.SetString(text)
+					f.SetString(t.explanation(f.String()))
 				}
 			case f.Type() == reflect.TypeFor[[]string]():
-				if f.Len() > 0 {
-					f.Set(reflect.ValueOf([]string{text}))
-				}
+				f.Set(reflect.ValueOf(t.explanations(f.Interface().([]string))))
 			default:
-				tidyValue(name, f)
+				t.value(f)
 			}
 		}
 		if v.CanAddr() {
 			judge(v.Addr().Interface())
 		}
 	}
+}
+
+// explanations is explanation for a list: one text where they are not passed on.
+func (t tidier) explanations(list []string) []string {
+	if len(list) > 0 && !t.explain {
+		return []string{t.explanation("")}
+	}
+	for i := range list {
+		list[i] = t.explanation(list[i])
+	}
+	return list
 }
 
 // judge says anew how lists show a session, or a workspace without one.

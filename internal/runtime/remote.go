@@ -254,15 +254,26 @@ func (r *Remote) Has(feature string) bool {
 	return slices.Contains(r.features, feature)
 }
 
+// explained is the key of Explained.
+type explained struct{}
+
+// Explained returns a context in which Call passes explanations of the remote on. It is
+// for the user of this machine alone: they may name paths there.
+func Explained(ctx context.Context) context.Context {
+	return context.WithValue(ctx, explained{}, true)
+}
+
+func isExplained(ctx context.Context) bool { return ctx.Value(explained{}) != nil }
+
 // Call sends a request and decodes the answer into out, unless that is nil. What
-// the answer says of errors is replaced by our words. limit bounds the call.
+// the answer explains is replaced by our words, but see Explained. limit bounds the call.
 func (r *Remote) Call(ctx context.Context, method, path string, header http.Header, body []byte, limit time.Duration, out any) error {
 	within, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	resp, err := r.Open(within, method, path, header, bytes.NewReader(body))
 	if err == nil {
 		if err = r.decode(resp, out); err == nil {
-			tidy(r.config.Name, out)
+			tidy(r.config.Name, out, isExplained(ctx))
 			return nil
 		}
 		err = r.lost(within, err)

@@ -30,7 +30,7 @@ func TestTidy(t *testing.T) {
 		&api.Bundles{Bundles: []api.Bundle{{ID: "team", Problem: planted}}},
 		&api.Problem{Code: api.CodeSessionsRun, Title: "x", Sessions: []api.Session{session}},
 	} {
-		tidy("box", in)
+		tidy("box", in, false)
 		raw, err := json.Marshal(in)
 		if err != nil {
 			t.Fatal(err)
@@ -44,9 +44,28 @@ func TestTidy(t *testing.T) {
 			t.Errorf("%T does not say that there is an explanation: %s", in, raw)
 		}
 	}
-	tidy("box", &of)
+	tidy("box", &of, false)
 	if of.Sessions[0].Argv[0] != "make" || of.Brought.Commits != 2 || of.Stages[0].Name != "setup" {
 		t.Errorf("data was changed: %+v", of)
+	}
+}
+
+// The user of this machine reads what a remote explains: on one line, without what does
+// not show, and no more than a screen of it.
+func TestTidyExplains(t *testing.T) {
+	of := api.Workspace{Error: "setup failed:\n\x1b[31mmake\u202e", Name: "a\x1bb", Stages: []api.Stage{{Detail: strings.Repeat("x", 10000)}}}
+	in := api.Restored{Workspace: of, Warnings: []string{"one", "two"}}
+	tidy("box", &in, true)
+	got := in.Workspace
+	if got.Error != `box says: setup failed:\n\x1b[31mmake\u202e` || got.Name != `a\x1bb` || !slices.Equal(in.Warnings, []string{"box says: one", "box says: two"}) {
+		t.Errorf("%q, %q, %q", got.Error, got.Name, in.Warnings)
+	}
+	if n := len(got.Stages[0].Detail); n > maxShort+20 {
+		t.Errorf("%d bytes of an explanation", n)
+	}
+	refusal := newRefusal("box", 409, []byte(`{"code":"name-taken","detail":"a line\nand /a/path"}`))
+	if refusal.Explained != `runtime box: the name is taken there; it says: a line\nand /a/path` || strings.Contains(refusal.Detail, "path") {
+		t.Errorf("%+v", refusal)
 	}
 }
 

@@ -220,7 +220,11 @@ func (rs *routes) forwarded(r *http.Request, local string, known []string) (*run
 // refuse answers with an error of a call on a runtime, in our words.
 func (rs *routes) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if e, ok := errors.AsType[*runtime.Refusal](err); ok {
-		refusal := &app.Refusal{Code: e.Code, Detail: e.Detail, Lost: e.Lost, Sessions: e.Sessions, Workers: e.Workers, Files: e.Files}
+		detail := e.Detail
+		if rs.server.OnSocket(r.Context()) {
+			detail = e.Explained
+		}
+		refusal := &app.Refusal{Code: e.Code, Detail: detail, Lost: e.Lost, Sessions: e.Sessions, Workers: e.Workers, Files: e.Files}
 		if e.Gone {
 			refusal.Err = terminal.ErrGone
 		}
@@ -253,7 +257,11 @@ func (rs *routes) forwardJSON(w http.ResponseWriter, r *http.Request, remote *ru
 		if f.out != nil {
 			out = f.out()
 		}
-		err = remote.Call(r.Context(), c.method, c.path, c.header, body, f.limit+c.within, out)
+		ctx := r.Context()
+		if rs.server.OnSocket(ctx) {
+			ctx = runtime.Explained(ctx)
+		}
+		err = remote.Call(ctx, c.method, c.path, c.header, body, f.limit+c.within, out)
 	}
 	if err == nil {
 		if asked, told := subject(r, out); told != "" && told != asked {
