@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"middleman/internal/proc"
 	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
 	"middleman/terminal"
@@ -33,6 +34,9 @@ func (s *session) statusFromOwner(l look, w wire.Status) terminal.Status {
 	status.Writer, status.Watchers = (*terminal.Writer)(w.Writer), w.Watchers
 	status.Unseen = (*terminal.Unseen)(w.Unseen)
 	status.Source, status.Left, status.Journal = "owner", w.Left, w.Journal
+	if status.State == terminal.StateRunning && w.PID > 0 {
+		status.Foreground = proc.Runs(w.PID)
+	}
 	if w.Exit != nil {
 		e := terminalExit(*w.Exit)
 		status.Exit, status.Unseen, status.Progress = &e, nil, ""

@@ -180,6 +180,10 @@ type Status struct {
 	// Progress is what the program says of its progress by OSC 9;4 of ConEmu:
 	// "state;percent", "" for none. Of a session that has ended there is none.
 	Progress string `json:"progress,omitempty"`
+	// Foreground is the name of the program that has the foreground of the terminal in
+	// place of the session's own, as a shell's command has; "" for none, and where that is
+	// not known. The program chooses it.
+	Foreground string `json:"foreground,omitempty"`
 	// Oldest and Head are the offsets of the first byte that is kept and of
 	// the next byte to come.
 	Oldest uint64 `json:"oldest"`

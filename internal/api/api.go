@@ -91,6 +91,7 @@ type Session struct {
 	Argv          []string           `json:"argv,omitempty"`
 	Size          terminal.Size      `json:"size"`
 	Title         string             `json:"title,omitempty"`
+	Foreground    string             `json:"foreground,omitempty" doc:"What the program that has its terminal's foreground calls itself, such as a command that its shell runs; unset if that is the session's own program, or is not known"`
 	Writer        *terminal.Writer   `json:"writer,omitempty"`
 	Watchers      int                `json:"watchers"`
 	Unseen        *terminal.Unseen   `json:"unseen,omitempty" doc:"What it has printed since somebody last looked, attached or watching; unset if that is not known, and of an ended session"`

@@ -10,6 +10,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/plaintext"
 	"middleman/terminal"
 )
 
@@ -66,6 +67,8 @@ func State(s api.Session) string {
 	switch {
 	case s.State == terminal.StateRunning && s.Agent != nil:
 		return s.Agent.Text()
+	case s.State == terminal.StateRunning && runs(s) != "":
+		return runs(s)
 	case s.Exit == nil:
 		return string(s.State) + left(s)
 	}
@@ -97,8 +100,8 @@ func JudgeEmpty(w api.Workspace) (g Group, state string, since time.Time) {
 // not known. The
 // status of an agent decides, where it is known; an agent without one may wait for its
 // user, or work, and is in a group of its own. Otherwise a bell that nobody has
-// heard needs the user, as does a session that does not answer. A shell is ready: as
-// far as is known it waits for a command. Another program works. Output that nobody
+// heard needs the user, as does a session that does not answer. A shell is ready, unless it runs a
+// program: as far as is known it waits for a command. Another program works. Output that nobody
 // has seen changes no group, but is named.
 func Judge(s api.Session) (g Group, state string, since time.Time) {
 	switch {
@@ -123,6 +126,8 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 	switch g, state = Working, string(s.State); {
 	case s.Agent != nil:
 		g, state = Unknown, s.Agent.Text()
+	case runs(s) != "":
+		state = runs(s)
 	case isShell(s):
 		g, state = Ready, "shell"
 	}
@@ -130,7 +135,7 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 	case unseen == nil || unseen.Bytes == 0:
 	case unseen.Bell:
 		g, state = NeedsYou, "its bell rang"
-	case g == Unknown:
+	case g == Unknown, runs(s) != "":
 		state += ", new output"
 	default:
 		state = "new output"
@@ -150,6 +155,15 @@ func groupOf(s agent.State) Group {
 		return Ready
 	}
 	return NeedsYou
+}
+
+// runs says which program a shell runs, "" if it runs none or another shell, and for what
+// is no shell.
+func runs(s api.Session) string {
+	if s.Foreground == "" || !isShell(s) || slices.Contains(shells, s.Foreground) {
+		return ""
+	}
+	return "runs " + plaintext.Line(s.Foreground)
 }
 
 // isShell reports whether a session runs a shell without a command.

@@ -28,6 +28,12 @@ func TestJudge(t *testing.T) {
 		since time.Time
 	}{
 		{"a shell", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}}, Ready, "shell", made},
+		{"a shell that runs a program", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}, Foreground: "make"}, Working, "runs make", made},
+		{"its output", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}, Foreground: "make", Unseen: unseen(false)}, Working, "runs make, new output", made},
+		{"its bell", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}, Foreground: "make", Unseen: unseen(true)}, NeedsYou, "its bell rang", made},
+		{"a shell in a shell", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}, Foreground: "zsh"}, Ready, "shell", made},
+		{"a program that runs another", api.Session{State: terminal.StateRunning, Argv: []string{"/usr/bin/vim"}, Foreground: "make"}, Working, "running", made},
+		{"a name that does not show", api.Session{State: terminal.StateRunning, Argv: []string{"/bin/bash"}, Foreground: "a\x1b[2Jb"}, Working, `runs a\x1b[2Jb`, made},
 		{"a login shell", api.Session{State: terminal.StateRunning, Argv: []string{"/usr/bin/zsh", "-l"}}, Ready, "shell", made},
 		{"a script that is no shell", api.Session{State: terminal.StateRunning, Argv: []string{"/home/me/deploy.sh"}}, Working, "running", made},
 		{"a script for a shell", api.Session{State: terminal.StateRunning, Argv: []string{"sh", "deploy.sh"}}, Working, "running", made},

@@ -79,7 +79,7 @@ func (s *session) Status(ctx context.Context) (terminal.Status, error) {
 	}
 	return terminal.Status{
 		ID: v.ID, Workspace: v.WorkspaceID, Backend: v.Backend, State: v.State, PID: v.PID, Argv: v.Argv, StartedAt: v.CreatedAt,
-		Size: v.Size, Title: v.Title, Head: v.Offset, JournalBytes: v.KeepOutput, Clipboard: v.Clipboard, Journal: v.Journal,
+		Size: v.Size, Title: v.Title, Foreground: v.Foreground, Head: v.Offset, JournalBytes: v.KeepOutput, Clipboard: v.Clipboard, Journal: v.Journal,
 		Writer: v.Writer, Watchers: v.Watchers, Unseen: v.Unseen, Exit: v.Exit, Left: v.Left, Lost: v.Error, Source: v.Source, AsOf: v.AsOf,
 	}, nil
 }

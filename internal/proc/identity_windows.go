@@ -25,3 +25,6 @@ func StartOf(pid int) string {
 	}
 	return strconv.FormatUint(uint64(created.HighDateTime)<<32|uint64(created.LowDateTime), 10)
 }
+
+// Runs returns "": a console has no process groups.
+func Runs(int) string { return "" }

@@ -53,6 +53,22 @@ func Find(pid int) (p Process, ok bool) {
 	return p, err == nil
 }
 
+// nameOf returns what a process calls itself, "" if there is no such process.
+func nameOf(pid int) string {
+	k, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return ""
+	}
+	name := make([]byte, 0, len(k.Proc.P_comm))
+	for _, c := range k.Proc.P_comm {
+		if c == 0 {
+			break
+		}
+		name = append(name, byte(c))
+	}
+	return string(name)
+}
+
 // hasEnv returns false and sure: this system does not show environments.
 func hasEnv(Process, string) (has, sure bool) { return false, true }
 

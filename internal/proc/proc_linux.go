@@ -254,14 +254,20 @@ func Inside(root string, own ...string) []int {
 	return pids
 }
 
+// nameOf returns what a process calls itself, "" if there is no such process.
+func nameOf(pid int) string {
+	name, _ := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	return strings.TrimSuffix(string(name), "\n")
+}
+
 // Named describes processes for people, such as "vim (4711)". The names are what the
 // processes call themselves: any bytes.
 func Named(pids []int) string {
 	words := make([]string, len(pids))
 	for i, pid := range pids {
 		words[i] = strconv.Itoa(pid)
-		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil {
-			words[i] = strings.TrimSuffix(string(name), "\n") + " (" + words[i] + ")"
+		if name := nameOf(pid); name != "" {
+			words[i] = name + " (" + words[i] + ")"
 		}
 	}
 	return strings.Join(words, ", ")

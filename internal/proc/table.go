@@ -50,6 +50,20 @@ func Foreground(pid int) int {
 	return p.Foreground
 }
 
+// Runs returns the name of the program that has the foreground of a process's terminal in
+// its place, as a shell's command has: "" if that is the process itself, or is not known.
+// The name is what the program calls itself: any bytes.
+func Runs(pid int) string {
+	p, ok := Find(pid)
+	if !ok || p.Foreground == 0 || p.Foreground == p.Group {
+		return ""
+	}
+	if name := nameOf(p.Foreground); name != "" {
+		return name
+	}
+	return "a program" // the first of its process group has ended
+}
+
 // WaitedFor returns a number that grows with each child that a process has waited
 // for: the count of these children's page faults, at least one each. It is 0 if
 // there is no such process or the system does not tell.

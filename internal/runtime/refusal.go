@@ -113,7 +113,7 @@ var placed = []reflect.Type{reflect.TypeFor[api.Workspace](), reflect.TypeFor[ap
 // names are the fields of answers that lists show as they are. A remote may put
 // anything there.
 var names = map[string]bool{
-	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "SessionName": true, "Profile": true, "Backend": true, "State": true,
+	"Name": true, "Label": true, "WorkspaceName": true, "Branch": true, "RepositoryName": true, "Session": true, "SessionName": true, "Profile": true, "Backend": true, "State": true, "Foreground": true,
 }
 
 // maxShort bounds an explanation that is passed on, in characters.

@@ -120,6 +120,7 @@ Needs you    an agent that waits for you;
              a session that does not answer
 Unknown      an agent of which nothing proves
              what it does: it may wait for you
-Ready        an agent that is idle; a shell
+Ready        an agent that is idle;
+             a shell that runs nothing
 Working      other programs that run
 Ended        ended sessions, workspaces without`
