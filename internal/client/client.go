@@ -49,8 +49,10 @@ type Client struct {
 	token string
 	// base is the URL that the paths of the API follow.
 	base string
-	// runtime is what On was called with.
+	// runtime is what On was called with, and here the client of which it made this one;
+	// both are unset without a runtime.
 	runtime string
+	here    *Client
 }
 
 const localBase = "http://localhost/api/v1"
@@ -103,7 +105,15 @@ func (c *Client) On(runtime string) *Client {
 	if runtime == "" {
 		return c
 	}
-	return &Client{http: c.http, token: c.token, base: c.base + "/runtimes/" + url.PathEscape(runtime), runtime: runtime}
+	return &Client{http: c.http, token: c.token, base: c.base + "/runtimes/" + url.PathEscape(runtime), runtime: runtime, here: c.Here()}
+}
+
+// Here returns the client of which On made c, or c.
+func (c *Client) Here() *Client {
+	if c.here != nil {
+		return c.here
+	}
+	return c
 }
 
 // Runtime returns the name of the runtime that On was called with, or "".

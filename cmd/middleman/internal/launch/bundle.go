@@ -97,29 +97,17 @@ func (c commands) nameBundle(ctx context.Context, server *client.Client, in *api
 			return err
 		}
 		digest = newest.Digest
-		if here := c.newestHere(ctx, id); here.Digest != "" && here.Digest != digest {
+		here := newest
+		if server.Runtime() != "" {
+			here, _ = server.Here().Bundle(ctx, id, "") // there may be none
+		}
+		if here.Digest != "" && here.Digest != digest {
 			c.Warn(fmt.Sprintf("%s runs its own content of bundle %s, revision %d; this machine has revision %d: `middleman bundle sync %[1]s %[2]s` brings that there, %[2]s/%[5]s@DIGEST names one",
 				c.Runtime, id, newest.Revision, here.Revision, name))
 		}
 	}
 	in.Profile, in.Bundle = name, &api.BundleRef{ID: id, Digest: digest}
 	return nil
-}
-
-// newestHere returns the newest revision of a bundle that this machine has, for a launch
-// on another; the zero Bundle for none.
-func (c commands) newestHere(ctx context.Context, id string) (newest api.Bundle) {
-	if c.Runtime == "" {
-		return newest
-	}
-	on := c.Runtime
-	c.Runtime = ""
-	defer func() { c.Runtime = on }()
-	_ = c.WithServer(ctx, func(ctx context.Context, server *client.Client) (err error) {
-		newest, err = server.Bundle(ctx, id, "")
-		return err // there is none here, which is no error of the launch
-	})
-	return newest
 }
 
 // readBundle reads a bundle from a file, or from standard input for "-".
