@@ -382,6 +382,7 @@ func (s *App) forgetSession(ctx context.Context, row store.Session) error {
 	if err := s.Store.DeleteSession(ctx, row.ID); err != nil && !errors.Is(err, store.ErrNotFound) {
 		return err
 	}
+	defer s.publishing.take(row.ID)() // a view that was made before comes before: it would bring the session back
 	s.Events.Publish(row.WorkspaceID, api.Event{Type: "session-removed", ID: row.ID})
 	return nil
 }

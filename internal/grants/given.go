@@ -59,7 +59,7 @@ func (r Resolver) Variables(ctx context.Context, g *Given) (entries []string, er
 	for _, variable := range slices.Sorted(maps.Keys(g.Secrets)) {
 		name := g.Secrets[variable]
 		value, err := r.secret(ctx, name)
-		if errors.Is(err, errNoSecret) && g.doWithout(bundle.Ref{Kind: bundle.Secret, Name: name}, err) {
+		if _, none := errors.AsType[noSecret](err); none && g.doWithout(bundle.Ref{Kind: bundle.Secret, Name: name}, err) {
 			delete(g.Secrets, variable)
 			continue
 		}

@@ -22,8 +22,11 @@ const (
 	secretTime = 30 * time.Second // of the command
 )
 
-// errNoSecret is the kind of ErrSecret of a host that has nothing for a secret.
-var errNoSecret = fmt.Errorf("%w: it has none", bundle.ErrSecret)
+// noSecret is the error of a host that has nothing for a secret.
+type noSecret struct{ of *bundle.Error }
+
+func (e noSecret) Error() string { return e.of.Error() }
+func (e noSecret) Unwrap() error { return e.of }
 
 // Resolver reads secrets.
 type Resolver struct {
@@ -46,9 +49,9 @@ func (r Resolver) secret(ctx context.Context, name string) (string, error) {
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", bundle.Errorf(errNoSecret, "secret-ref:%s: this host has no file secrets/%s beside config.toml, and no secrets.command in policy.toml", name, name)
+		return "", noSecret{bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: this host has no file secrets/%s beside config.toml, and no secrets.command in policy.toml", name, name)}
 	case refused: // so do programs that have none of that name
-		return "", bundle.Errorf(errNoSecret, "secret-ref:%s: %v", name, err)
+		return "", noSecret{bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: %v", name, err)}
 	case err != nil:
 		return "", bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: %v", name, err)
 	case text == "" || len(text) > maxSecret || strings.ContainsRune(text, 0):
