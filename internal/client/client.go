@@ -166,8 +166,13 @@ func Connect(ctx context.Context, dirs config.Dirs) (*Client, error) {
 // wasEnding reports whether err is typical of a server that has ended since the
 // connection to it was made: before it read the request, or after.
 func wasEnding(err error) bool {
-	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF)
+	return errors.Is(err, syscall.EPIPE) || errors.Is(err, syscall.ECONNRESET) || errors.Is(err, io.EOF) ||
+		err != nil && strings.Contains(err.Error(), closedIdle)
 }
+
+// closedIdle is what net/http says, by an error that it does not export, where it sees
+// the end of a connection before it has written the request.
+const closedIdle = "http: server closed idle connection"
 
 // Open returns a client of the server that started last, without asking whether it
 // answers. The caller closes the client.
