@@ -119,12 +119,12 @@ func (c *Client) Here() *Client {
 // Runtime returns the name of the runtime that On was called with, or "".
 func (c *Client) Runtime() string { return c.runtime }
 
-// target returns what one types for something on the client's runtime.
-func (c *Client) target(name string) string {
-	if c.runtime == "" {
+// Target returns what one types for something on a runtime, or on this machine for "".
+func Target(runtime, name string) string {
+	if runtime == "" {
 		return name
 	}
-	return c.runtime + ":" + name
+	return runtime + ":" + name
 }
 
 // dial connects to the server's socket. Before it sends anything, it checks that a

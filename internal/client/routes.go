@@ -98,7 +98,7 @@ func (c *Client) follow(ctx context.Context, created api.Created, session bool, 
 		created.Workspace = next
 	}
 	if w := created.Workspace; w.State != workspace.StateReady {
-		name := c.target(w.Name)
+		name := Target(c.runtime, w.Name)
 		return created, fmt.Errorf("make workspace %s: %s; `middleman retry %[1]s` tries again, `middleman rm %[1]s` removes what there is", name, w.Error)
 	}
 	if session && created.Session == nil && len(created.Workspace.Sessions) > 0 {

@@ -42,13 +42,15 @@ type Resolver struct {
 // a path; its kind is ErrSecret.
 func (r Resolver) secret(ctx context.Context, name string) (string, error) {
 	value, err := r.file(name)
-	if errors.Is(err, fs.ErrNotExist) && len(r.Command) > 0 {
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing && len(r.Command) > 0 {
+		missing = false
 		value, err = r.run(ctx, name)
 	}
 	_, refused := errors.AsType[*exec.ExitError](err)
 	text := strings.TrimSuffix(strings.TrimSuffix(string(value), "\n"), "\r")
 	switch {
-	case errors.Is(err, fs.ErrNotExist):
+	case missing:
 		return "", noSecret{bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: this host has no file secrets/%s beside config.toml, and no secrets.command in policy.toml", name, name)}
 	case refused: // so do programs that have none of that name
 		return "", noSecret{bundle.Errorf(bundle.ErrSecret, "secret-ref:%s: %v", name, err)}
@@ -110,10 +112,8 @@ func (r Resolver) run(ctx context.Context, name string) ([]byte, error) {
 	switch {
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("secrets.command of policy.toml did not end in %s", secretTime)
-	case errors.As(err, new(*exec.ExitError)):
-		return nil, fmt.Errorf("secrets.command of policy.toml failed: %w", err)
 	case err != nil:
-		return nil, fmt.Errorf("secrets.command of policy.toml failed: %v", err) // which is not that the file is missing
+		return nil, fmt.Errorf("secrets.command of policy.toml failed: %w", err)
 	}
 	return out.kept.Bytes(), nil
 }

@@ -277,8 +277,7 @@ func Named(pids []int) string {
 // that nor one between the two has another name than these.
 func startedHere(pid int, names []string) bool {
 	for pid > 1 && pid != os.Getpid() {
-		name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-		if err != nil || !slices.Contains(names, strings.TrimSpace(string(name))) {
+		if !slices.Contains(names, nameOf(pid)) {
 			return false
 		}
 		pid = Parent(pid)

@@ -74,12 +74,7 @@ func (c *CLI) Directory(dir string) (string, error) {
 }
 
 // Target returns what to type for something on c.Runtime, if that is set.
-func (c *CLI) Target(name string) string {
-	if c.Runtime == "" {
-		return name
-	}
-	return c.Runtime + ":" + name
-}
+func (c *CLI) Target(name string) string { return client.Target(c.Runtime, name) }
 
 // Connect returns a client of the running server, or of the runtime that the
 // command's target names, by the server, which it then starts where none runs. The
