@@ -1,16 +1,10 @@
 package app
 
 import (
-	"errors"
 	"reflect"
-	"slices"
 	"testing"
-	"time"
 
-	"middleman/internal/api"
 	"middleman/internal/store"
-	"middleman/ptyowner"
-	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -52,48 +46,5 @@ func TestRecordedHasAllFields(t *testing.T) {
 		if checked < 8 {
 			t.Errorf("%T: only %d fields are compared", tt.view, checked)
 		}
-	}
-}
-
-// What removes a session tells of it after whoever is about to tell of the session: a
-// list that hears of both would show it for ever.
-func TestRemovalIsToldLast(t *testing.T) {
-	s, _ := newApp(t)
-	w := workspace.Workspace{ID: terminal.NewID("w"), Name: "w", Mode: workspace.ModeDirectory, State: workspace.StateReady, CreatedAt: time.Now()}
-	if err := s.Store.CreateWorkspace(t.Context(), w); err != nil {
-		t.Fatal(err)
-	}
-	row := store.Session{ID: terminal.NewID("s"), WorkspaceID: w.ID, Name: "sh", Backend: ptyowner.Name, State: terminal.StateExited, CreatedAt: time.Now()}
-	if err := s.Store.CreateSession(t.Context(), row); err != nil {
-		t.Fatal(err)
-	}
-	before := s.Events.Now()
-	leave := s.publishing.take(row.ID) // as publishSession has it while it asks the owner
-	removed := make(chan error, 1)
-	go func() { removed <- s.forgetSession(t.Context(), row) }()
-	for { // until it is out of the store
-		if _, err := s.Store.Session(t.Context(), row.ID); errors.Is(err, store.ErrNotFound) {
-			break
-		}
-	}
-	select { // it must wait for its turn: give it time not to
-	case err := <-removed:
-		t.Fatalf("it has told of the removal already (%v)", err)
-	case <-time.After(100 * time.Millisecond):
-	}
-	s.Events.Publish(w.ID, api.Event{Type: "session", ID: row.ID})
-	leave()
-	if err := <-removed; err != nil {
-		t.Fatal(err)
-	}
-	var told []string
-	list, _, _, _ := s.Events.After(before)
-	for _, r := range list {
-		if r.Event.ID == row.ID {
-			told = append(told, r.Event.Type)
-		}
-	}
-	if !slices.Equal(told, []string{"session", "session-removed"}) {
-		t.Errorf("told %q", told)
 	}
 }
