@@ -268,13 +268,18 @@ func TestStalledViewersCostNobody(t *testing.T) {
 func TestHugeEvent(t *testing.T) {
 	_, newBackend := newBackends(t)
 	b := newBackend()
-	s := spec(`printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' '\001'; printf '\007'; printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' n; printf '\007THE END'; exec sleep 1000`)
+	s := spec(`stty -echo; read go; printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' '\001'; printf '\007'; printf '\033]9;'; head -c 200000 /dev/zero | tr '\0' n; printf '\007THE END'; exec sleep 1000`)
 	start(t, b, s, nil)
-	a, err := b.Session(s.ID).Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeWatch, From: new(uint64)})
+	a, err := b.Session(s.ID).Attach(context.Background(), terminal.AttachOptions{Mode: terminal.ModeAttach, From: new(uint64)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer a.Close()
+	defer time.AfterFunc(time.Minute, func() { a.Close() }).Stop()
+	// A viewer is told of what happens while it is attached, not of notifications before.
+	if err := a.Input([]byte("\r")); err != nil {
+		t.Fatal(err)
+	}
 	notified := false
 	for text := ""; !notified || !strings.Contains(text, "THE END"); {
 		m, err := a.Receive()

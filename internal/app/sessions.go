@@ -332,7 +332,7 @@ func (s *App) settle(ctx context.Context, row store.Session, status terminal.Sta
 	case err == nil && status.Exit != nil:
 		s.setExit(ctx, row.ID, *status.Exit)
 	case err == nil && status.State.Ended():
-		s.setEnded(ctx, row, status.State, s.redact(lostText(status)))
+		s.setEnded(ctx, row, status.State, s.redact(api.LostText(status)))
 	case err != nil && !provesEnd(err):
 		return err
 	case err != nil && row.State == terminal.StateStarting:
@@ -350,18 +350,6 @@ func (s *App) setEnded(ctx context.Context, row store.Session, state terminal.St
 		s.Log.Warn("session ended without an exit", "session", row.ID, "backend", row.Backend, "state", state, "why", why)
 	}
 	s.setState(ctx, row, state, why)
-}
-
-// lostText describes a session that ended without an exit record.
-func lostText(status terminal.Status) string {
-	text := "the process that hosted its terminal was killed, so it is not known how it ended"
-	if status.Lost != "" {
-		text = status.Lost
-	}
-	if n := len(status.Left); n > 0 {
-		text = fmt.Sprintf("%s; %d of its processes still run: a stop ends them", text, n)
-	}
-	return text
 }
 
 // removeSession deletes the state of an ended session, then its row. In the

@@ -164,13 +164,8 @@ func (s *App) status(ctx context.Context, row store.Session) (terminal.Status, e
 
 // fill copies the backend's status into v.
 func (s *App) fill(v *api.Session, status terminal.Status) {
-	v.State, v.PID, v.Offset, v.Size, v.Title = status.State, status.PID, status.Head, status.Size, status.Title
-	v.Foreground, v.Unseen = status.Foreground, status.Unseen
-	v.Writer, v.Exit, v.Source, v.AsOf = status.Writer, status.Exit, status.Source, status.AsOf
-	if status.State == terminal.StateLost {
-		v.Error = s.redact(lostText(status))
-	}
-	v.Watchers, v.KeepOutput, v.Journal, v.Clipboard = status.Watchers, status.JournalBytes, status.Journal, status.Clipboard
+	v.SetStatus(status)
+	v.Error = s.redact(v.Error)
 	if s.monitors.attachment(v.ID) != nil {
 		v.Watchers = max(0, v.Watchers-1) // the server's own monitor does not count
 	}

@@ -307,14 +307,7 @@ func refreshOne(ctx context.Context, c *cli.CLI, b terminal.Backend, s *api.Sess
 		}
 		return
 	}
-	s.State, s.PID, s.Offset, s.Size = status.State, status.PID, status.Head, status.Size
-	s.Title, s.Writer, s.Watchers, s.Exit = status.Title, status.Writer, status.Watchers, status.Exit
-	s.Foreground, s.Unseen, s.Left = status.Foreground, status.Unseen, status.Left
-	s.KeepOutput, s.Journal, s.Clipboard = status.JournalBytes, status.Journal, status.Clipboard
-	s.Source, s.AsOf = status.Source, status.AsOf
-	if status.State == terminal.StateLost && status.Lost != "" {
-		s.Error = status.Lost
-	}
+	s.SetStatus(status)
 	if s.WorkspaceID == "" {
 		s.WorkspaceID, s.WorkspaceName, s.Argv, s.CreatedAt = status.Workspace, labels[status.Workspace], status.Argv, status.StartedAt
 	}
