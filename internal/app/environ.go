@@ -28,6 +28,7 @@ func (s *App) sessionEnv(ctx context.Context, in api.NewSession, patterns []stri
 		return e, "", err
 	}
 	e.Set(environ.Named, in.Env...)
+	e.SetCharacters()
 	if err := environ.Check(e.Entries()); err != nil {
 		return e, "", Refusef(api.CodeBadRequest, "%s", err)
 	}

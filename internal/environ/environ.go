@@ -5,6 +5,7 @@
 package environ
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"path"
@@ -199,6 +200,15 @@ func (e *Environment) SetMissing(source string, entries ...string) {
 		if _, there := e.spelling(name); !there {
 			e.Set(source, entry)
 		}
+	}
+}
+
+// SetCharacters says that the terminal is one of UTF-8, as every session's is, where no
+// variable says which characters the program is to use (locale(7)): it would take ASCII.
+func (e *Environment) SetCharacters() {
+	said := cmp.Or(e.Lookup("LC_ALL"), e.Lookup("LC_CTYPE"), e.Lookup("LANG"))
+	if locale := utf8Locale(); said == "" && locale != "" {
+		e.Set(Own, "LC_CTYPE="+locale)
 	}
 }
 

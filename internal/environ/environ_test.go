@@ -98,6 +98,29 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// A program is told of UTF-8 where nothing else says which characters it has to use.
+func TestSetCharacters(t *testing.T) {
+	ours := utf8Locale()
+	for given, want := range map[string]string{
+		"":              ours,
+		"LANG=":         ours,
+		"LC_TIME=de_DE": ours,
+		"LANG=C":        "",
+		"LC_ALL=POSIX":  "",
+		"LC_CTYPE=C":    "C",
+		"LANG=de_DE":    "",
+	} {
+		var e Environment
+		if given != "" {
+			e.Set(Caller, given)
+		}
+		e.SetCharacters()
+		if got := e.Lookup("LC_CTYPE"); got != want {
+			t.Errorf("%q: LC_CTYPE=%s, want %s", given, got, want)
+		}
+	}
+}
+
 // The page that says why has each pattern, and no other in that table.
 func TestPatternsAreExplained(t *testing.T) {
 	page, err := os.ReadFile("../../docs/environment.md")

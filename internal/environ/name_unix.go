@@ -2,6 +2,8 @@
 
 package environ
 
+import "runtime"
+
 // foldsNames says whether names that differ in case are one.
 const foldsNames = false
 
@@ -16,4 +18,13 @@ func IsName(name string) bool {
 		}
 	}
 	return name != ""
+}
+
+// utf8Locale returns the locale that is of characters alone. Versions of macOS lack
+// C.UTF-8; there it is what Terminal.app sets.
+func utf8Locale() string {
+	if runtime.GOOS == "darwin" {
+		return "UTF-8"
+	}
+	return "C.UTF-8"
 }

@@ -13,3 +13,6 @@ func fold(name string) string { return strings.ToUpper(name) }
 func IsName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == '=' || r == '\x7f' })
 }
+
+// utf8Locale returns "": programs of Windows ask the console for its characters.
+func utf8Locale() string { return "" }

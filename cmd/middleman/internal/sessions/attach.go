@@ -72,9 +72,6 @@ any other key follows the cursor again. q, ctrl-c and the detach key leave.`,
 }
 
 func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) error {
-	if err := CheckTerminal(c.CLI); err != nil {
-		return err
-	}
 	var (
 		t      catalog.Target
 		others []api.Session
@@ -87,6 +84,9 @@ func (c commands) attachTo(ctx context.Context, arg string, o viewer.Options) er
 	}
 	if err != nil {
 		return &cli.NotAttachedError{Err: err}
+	}
+	if err := CheckTerminal(c.CLI); err != nil {
+		return err
 	}
 	TellOthers(c.CLI, t.Shown, others)
 	if outer := outerSession(); outer != "" {

@@ -14,7 +14,6 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
-	"middleman/internal/audit"
 	"middleman/terminal"
 	"middleman/terminal/await"
 	"middleman/terminal/keys"
@@ -273,42 +272,4 @@ func (c commands) sendInput(ctx context.Context, s terminal.Session, pressed []b
 			return offset, nil
 		}
 	}
-}
-
-func (c commands) stopCommand() *cobra.Command {
-	var grace time.Duration
-	cmd := &cobra.Command{
-		Use:     "stop TARGET... [--grace DUR]",
-		Aliases: []string{"kill"},
-		Short:   "End a session's program and everything that it started",
-		Long: `End a session's program and everything that it started. Each of several targets is
-stopped by itself: an error with one does not keep the others running.`,
-		Args: cli.Args(cobra.MinimumNArgs(1)),
-		RunE: func(cmd *cobra.Command, given []string) error {
-			switch {
-			case grace < 0:
-				return cli.Usagef("--grace is %s: it must be 0 or more", grace)
-			case grace == 0 && cmd.Flags().Changed("grace"):
-				grace = -1 // no grace; 0 would mean the session's own
-			}
-			return c.Each(cmd.Context(), given, "stopped", func(name string) error {
-				t, err := catalog.FindExact(cmd.Context(), c.CLI, name)
-				if err != nil {
-					return err
-				}
-				return c.stop(cmd.Context(), t, grace)
-			})
-		},
-	}
-	cmd.Flags().DurationVar(&grace, "grace", 0, "how long to wait before killing (default: the session's own)")
-	return cmd
-}
-
-func (c commands) stop(ctx context.Context, t catalog.Target, grace time.Duration) error {
-	err := t.Session.Stop(ctx, grace)
-	c.Record(audit.SessionStop, "session "+t.Shown.ID+" name "+t.Label(), err)
-	if err != nil {
-		return fmt.Errorf("stop %s: %w", t.Label(), err)
-	}
-	return nil
 }
