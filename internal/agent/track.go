@@ -26,6 +26,8 @@ const (
 type Tracker struct {
 	// Rules names the profile whose rules hold for the screen.
 	Rules string `json:"rules,omitempty"`
+	// ByHand is set while Rules hold because a shell runs their program.
+	ByHand bool `json:"by_hand,omitempty"`
 	// Seen is what the screen or title shows, since it first showed it.
 	Seen View `json:"seen,omitzero"`
 	// Heard is what the newest hook said; its State is "" if there was none.
@@ -115,6 +117,22 @@ func (t *Tracker) heed(seen Status) Status {
 		return Status{State: Unknown, Since: seen.Since, Reason: "its title says the same while it works, and nothing else shows what it does"}
 	}
 	return seen
+}
+
+// Run takes which profile's rules hold for the program that a shell runs, "" for none.
+// What was known of another program is forgotten. It reports whether anything has changed.
+func (t *Tracker) Run(rules string, now time.Time) bool {
+	switch {
+	case rules == t.Rules && (rules == "" || t.ByHand), rules == "" && !t.ByHand:
+		return false
+	case rules == "":
+		*t = Tracker{}
+	case rules == t.Rules: // a hook has told of it
+		t.ByHand = true
+	default:
+		*t = Tracker{Rules: rules, ByHand: true, Now: Status{State: Unknown, Reason: "it was just started", Since: now}}
+	}
+	return true
 }
 
 // maxTurns is how many turns of before are known for such.

@@ -524,3 +524,43 @@ func TestTrackerHearsOpenCode(t *testing.T) {
 		})
 	}
 }
+
+// A shell's agents: the rules hold while the shell runs its program, and what was known of
+// one is not believed of the next. A wrapper of which only hooks tell keeps its rules.
+func TestTrackerOfShell(t *testing.T) {
+	now := time.Now()
+	var tr Tracker
+	for i, step := range []struct {
+		run     string
+		changed bool
+		rules   string
+		state   State
+	}{
+		{"", false, "", ""},
+		{"claude", true, "claude", Unknown},
+		{"claude", false, "claude", Working},
+		{"codex", true, "codex", Unknown},
+		{"", true, "", ""},
+		{"", false, "", ""},
+	} {
+		if i == 2 {
+			tr.See(View{Status: *seen(Working, FromTitle)}, true, now)
+		}
+		if changed := tr.Run(step.run, now); changed != step.changed {
+			t.Errorf("step %d, %q: changed %v", i, step.run, changed)
+		}
+		if tr.Rules != step.rules || tr.Now.State != step.state || tr.ByHand != (step.rules != "") {
+			t.Errorf("step %d, %q: %+v", i, step.run, tr)
+		}
+	}
+	hooked := Tracker{Rules: "claude", Now: Status{State: Idle}}
+	if hooked.Run("", now) || hooked.Rules != "claude" {
+		t.Errorf("what a hook has told is forgotten: %+v", hooked)
+	}
+	if !hooked.Run("claude", now) || hooked.Now.State != Idle {
+		t.Errorf("what a hook has told is forgotten where the program is seen: %+v", hooked)
+	}
+	if !hooked.Run("", now) || hooked.Rules != "" {
+		t.Errorf("a program that has ended is believed to run: %+v", hooked)
+	}
+}

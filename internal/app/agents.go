@@ -13,6 +13,7 @@ import (
 	"middleman/internal/approve/queue"
 	"middleman/internal/environ"
 	"middleman/internal/notice"
+	"middleman/internal/proc"
 	"middleman/internal/store"
 )
 
@@ -48,6 +49,9 @@ type tracked struct {
 	// last look.
 	asked  request
 	output atomic.Bool
+	// shell is the pid of a session's program that is a shell, 0 of another one: which
+	// program it runs may change.
+	shell atomic.Int64
 	// attached is set while somebody is attached.
 	attached atomic.Bool
 }
@@ -61,7 +65,9 @@ func newTracked(started string, t agent.Tracker) *tracked {
 // show sets what lists show.
 func (k *tracked) show() {
 	t := k.tracker
-	if t.Now.State != "" && (t.Rules != "" || t.Heard.State != "") {
+	if t.Now.State == "" {
+		k.now.Store(nil)
+	} else if t.Rules != "" || t.Heard.State != "" {
 		k.now.Store(&t.Now)
 	}
 }
@@ -164,6 +170,7 @@ func endedAgent(row store.Session) *agent.Status {
 func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (stop func()) {
 	look := newTeller(k.asked, lookPause, k.next, func() {
 		s.contain("look at session "+row.ID, func() {
+			s.lookAtForeground(ctx, row, k)
 			if !k.hasRules() {
 				s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Decide(now) })
 			} else if _, err := s.lookAtScreen(ctx, row, k); err != nil && ctx.Err() == nil {
@@ -173,6 +180,27 @@ func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (s
 	})
 	look.soon()
 	return look.stop
+}
+
+// lookAtForeground takes the rules of the profile whose program a shell runs, so that an
+// agent that somebody starts by hand is known as such.
+func (s *App) lookAtForeground(ctx context.Context, row store.Session, k *tracked) {
+	if k.shell.Load() == 0 {
+		return
+	}
+	rules := ""
+	if p := s.profileNow(ctx, row, k); p.HasRules() {
+		rules = p.RulesOf()
+	}
+	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Run(rules, now) })
+}
+
+// profileNow is profileOf, for a shell that of the program that it runs.
+func (s *App) profileNow(ctx context.Context, row store.Session, k *tracked) agent.Profile {
+	if shell := k.shell.Load(); shell != 0 {
+		return agent.Profiles(s.Profiles, nil).For("", []string{proc.Runs(int(shell))})
+	}
+	return s.profileOf(ctx, row)
 }
 
 // lookAtScreen looks at a session's screen and records what follows.

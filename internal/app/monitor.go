@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/store"
 	"middleman/terminal"
 )
@@ -176,9 +177,13 @@ func (s *App) join(ctx context.Context, row store.Session) (a terminal.Attachmen
 	if row.State == terminal.StateStarting {
 		s.setState(ctx, row, terminal.StateRunning, "")
 	}
+	tracked := s.tracked(ctx, row)
+	if attention.IsShell(row.Profile, row.Argv) {
+		tracked.shell.Store(int64(status.PID))
+	}
 	a, err = live.Attach(asked, terminal.AttachOptions{
 		Mode: terminal.ModeWatch, Client: monitorClient, From: &status.Head, MaxLag: monitorLag,
-		NoOutput: true, Activity: s.tracked(ctx, row).hasRules(),
+		NoOutput: true, Activity: tracked.hasRules() || tracked.shell.Load() != 0,
 	})
 	if errors.Is(err, terminal.ErrEnded) {
 		return nil, false, nil // it ended between the two calls; the next call records that

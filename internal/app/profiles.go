@@ -377,7 +377,7 @@ func (s *App) Prompt(ctx context.Context, id string, in agent.Prompt, when time.
 			return api.Prompted{}, err
 		}
 	}
-	profile := s.profileOf(ctx, row)
+	profile := s.profileNow(ctx, row, s.tracked(ctx, row))
 	var out api.Prompted
 	err = s.Guarded("send a prompt to session "+id, func() (err error) {
 		out.Offset, err = s.sendPrompt(ctx, b.Session(id), profile, in, leave)

@@ -128,7 +128,7 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 		g, state = Unknown, s.Agent.Text()
 	case runs(s) != "":
 		state = runs(s)
-	case isShell(s):
+	case IsShell(s.Profile, s.Argv):
 		g, state = Ready, "shell"
 	}
 	switch unseen := s.Unseen; {
@@ -160,19 +160,20 @@ func groupOf(s agent.State) Group {
 // runs says which program a shell runs, "" if it runs none or another shell, and for what
 // is no shell.
 func runs(s api.Session) string {
-	if s.Foreground == "" || !isShell(s) || slices.Contains(shells, s.Foreground) {
+	if s.Foreground == "" || !IsShell(s.Profile, s.Argv) || slices.Contains(shells, s.Foreground) {
 		return ""
 	}
 	return "runs " + plaintext.Line(s.Foreground)
 }
 
-// isShell reports whether a session runs a shell without a command.
-func isShell(s api.Session) bool {
+// IsShell reports whether a session runs a shell without a command. profile is the name
+// of the one that it was started with, "" for none.
+func IsShell(profile string, argv []string) bool {
 	switch {
-	case s.Profile != "":
-		return s.Profile == agent.Shell
-	case len(s.Argv) == 1, len(s.Argv) == 2 && s.Argv[1] == "-l":
-		return slices.Contains(shells, strings.TrimSuffix(strings.ToLower(filepath.Base(s.Argv[0])), ".exe"))
+	case profile != "":
+		return profile == agent.Shell
+	case len(argv) == 1, len(argv) == 2 && argv[1] == "-l":
+		return slices.Contains(shells, strings.TrimSuffix(strings.ToLower(filepath.Base(argv[0])), ".exe"))
 	}
 	return false
 }

@@ -88,7 +88,7 @@ func (t *Teller) Changed(item api.NoticeItem, before, after agent.Status) {
 		t.pending = slices.DeleteFunc(t.pending, func(p api.NoticeItem) bool { return p.Session == item.Session })
 	}
 	item.Kind, item.Reason, item.Since = k.kind(before, after), after.Reason, time.Now().UTC()
-	if after.Ended() {
+	if after.Ended() || after.State == "" { // a shell has its terminal again
 		delete(t.agents, item.Session)
 	}
 	if item.Kind == "" || k.told == tellable(item) {

@@ -68,6 +68,7 @@ func TestNotices(t *testing.T) {
 		{"it is lost", []change{{0, "a", agent.Lost, "", ""}}, "", []string{"failed a"}},
 		{"it works and exits", []change{{0, "a", agent.Working, "", ""}, {far, "a", agent.Done, "", ""}}, "", []string{"done a"}},
 		{"it is done and its user ends it", []change{{0, "a", agent.Working, "", ""}, {far, "a", agent.Idle, "", ""}, {far, "a", agent.Done, "", ""}}, "", []string{"done a"}},
+		{"its shell has the terminal again", []change{{0, "a", agent.Working, "", ""}, {far, "a", "", "", ""}, {0, "a", agent.Unknown, "", ""}, {far, "a", agent.Idle, "", ""}}, "", nil},
 		{"two at once", []change{{0, "a", agent.Waiting, "x", ""}, {time.Second, "b", agent.Failed, "y", ""}}, "", []string{"needs-input a, failed b"}},
 		{"two far apart", []change{{0, "a", agent.Waiting, "x", ""}, {far, "b", agent.Failed, "y", ""}}, "", []string{"needs-input a", "failed b"}},
 		{"the same again", []change{{0, "a", agent.Waiting, "x", ""}, {far, "a", agent.Unknown, "", ""}, {far, "a", agent.Waiting, "x", ""}}, "", []string{"needs-input a"}},

@@ -69,6 +69,9 @@ func nameOf(pid int) string {
 	return string(name)
 }
 
+// programOf is nameOf: scripts are called by their interpreter's name.
+func programOf(pid int) string { return nameOf(pid) }
+
 // hasEnv returns false and sure: this system does not show environments.
 func hasEnv(Process, string) (has, sure bool) { return false, true }
 

@@ -260,6 +260,27 @@ func nameOf(pid int) string {
 	return strings.TrimSuffix(string(name), "\n")
 }
 
+// interpreters are programs that people know by the script that they run. MainThread is
+// what newer versions of Node.js call themselves.
+var interpreters = []string{"node", "MainThread", "bun", "deno", "ruby", "perl"}
+
+// programOf is nameOf, of an interpreter the name of its script.
+func programOf(pid int) string {
+	name := nameOf(pid)
+	if !slices.Contains(interpreters, name) && !strings.HasPrefix(name, "python") {
+		return name
+	}
+	cmdline, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	argv := strings.Split(string(cmdline), "\x00")
+	if len(argv) > 1 && argv[1] != "" && !strings.HasPrefix(argv[1], "-") {
+		return filepath.Base(argv[1])
+	}
+	if name == "MainThread" && argv[0] != "" {
+		return filepath.Base(argv[0])
+	}
+	return name
+}
+
 // Named describes processes for people, such as "vim (4711)". The names are what the
 // processes call themselves: any bytes.
 func Named(pids []int) string {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"syscall"
 	"testing"
 
@@ -100,5 +101,54 @@ func TestWaitedFor(t *testing.T) {
 	}
 	if n := WaitedFor(-1); n != 0 {
 		t.Errorf("%d of no process", n)
+	}
+}
+
+// A script is called by its own name, whatever runs it; an interpreter that runs none by its.
+func TestProgramOf(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	const wait = "$| = 1; print 1; sleep 1000"
+	script := write("agent", "#!/usr/bin/env perl\n"+wait)
+	for _, tt := range []struct {
+		argv []string
+		want string
+	}{
+		{[]string{script}, "agent"},
+		{[]string{"perl", script, "argument"}, "agent"},
+		{[]string{"perl", "-e", wait}, "perl"},
+		{[]string{"perl", "-e", `$0 = "gemini"; ` + wait}, "gemini"},
+		{[]string{write("tool", "#!/bin/sh\necho 1; read x")}, "tool"},
+	} {
+		cmd := exec.Command(tt.argv[0], tt.argv[1:]...)
+		in, err := cmd.StdinPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		out, err := cmd.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := out.Read(make([]byte, 1)); err != nil {
+			t.Error(err)
+		}
+		if got := programOf(cmd.Process.Pid); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.argv, got, tt.want)
+		}
+		_ = cmd.Process.Kill()
+		in.Close()
+		_ = cmd.Wait()
+	}
+	if got := programOf(1 << 30); got != "" {
+		t.Errorf("no process: %q", got)
 	}
 }

@@ -52,13 +52,13 @@ func Foreground(pid int) int {
 
 // Runs returns the name of the program that has the foreground of a process's terminal in
 // its place, as a shell's command has: "" if that is the process itself, or is not known.
-// The name is what the program calls itself: any bytes.
+// The name is what the program calls itself, or of an interpreter the script's: any bytes.
 func Runs(pid int) string {
 	p, ok := Find(pid)
 	if !ok || p.Foreground == 0 || p.Foreground == p.Group {
 		return ""
 	}
-	if name := nameOf(p.Foreground); name != "" {
+	if name := programOf(p.Foreground); name != "" {
 		return name
 	}
 	return "a program" // the first of its process group has ended

@@ -8,6 +8,7 @@ import (
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/terminal"
 )
 
@@ -42,8 +43,13 @@ func Unheard(sessions []api.Session) string {
 	return "no server answers, so what the hooks of agents said is not known; `middleman server start` starts one"
 }
 
+// profileOf returns the profile of a session, or of what its shell runs.
 func profileOf(c *cli.CLI, shown api.Session) agent.Profile {
-	return agent.Profiles(c.Config.Profiles, nil).For(shown.Profile, shown.Argv)
+	profiles := agent.Profiles(c.Config.Profiles, nil)
+	if attention.IsShell(shown.Profile, shown.Argv) {
+		return profiles.For("", []string{shown.Foreground})
+	}
+	return profiles.For(shown.Profile, shown.Argv)
 }
 
 // agentOf returns what lists show of the program of a running session, as a server has
