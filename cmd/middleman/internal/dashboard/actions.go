@@ -19,7 +19,8 @@ import (
 // act does what a key does with the selected row.
 func (d *dashboard) act(key, sure string) tea.Cmd {
 	if d.doing != "" && !slices.Contains([]string{"/", "enter", "space"}, key) {
-		return nil // one after the other
+		d.later = press{key, d.at} // one after the other
+		return nil
 	}
 	switch key {
 	case "/":
@@ -50,6 +51,20 @@ func (d *dashboard) act(key, sure string) tea.Cmd {
 		return d.actOnWorkspace(key, r)
 	}
 	return nil
+}
+
+// press is a key and the row that it was pressed on.
+type press struct{ key, row string }
+
+// actLater acts on the last key that was pressed while something was done, if its row is
+// still selected, and if what was done shows nothing that would take the keys to come.
+func (d *dashboard) actLater() tea.Cmd {
+	p := d.later
+	d.later = press{}
+	if p.key == "" || p.row != d.at || d.pane != nil || d.doing != "" {
+		return nil
+	}
+	return d.act(p.key, "")
 }
 
 // actOnSession does what a key does with a session.

@@ -1,10 +1,39 @@
 package dashboard
 
 import (
+	"cmp"
+	"unicode"
+
 	tea "charm.land/bubbletea/v2"
 
 	"middleman/cmd/middleman/internal/manual"
 )
+
+// typed takes what was typed. Escape and another key at once look like that key with Alt,
+// to which nothing is bound here: they are taken for two keys, but where text is typed,
+// which an Escape would throw away.
+func (d *dashboard) typed(k tea.KeyPressMsg) tea.Cmd {
+	if !k.Mod.Contains(tea.ModAlt) || d.typesText() {
+		return d.press(k)
+	}
+	first := d.press(tea.KeyPressMsg{Code: tea.KeyEscape})
+	k.Mod &^= tea.ModAlt
+	if k.Mod&^tea.ModShift == 0 && unicode.IsPrint(k.Code) {
+		k.Text = string(cmp.Or(k.ShiftedCode, k.Code))
+	}
+	return tea.Batch(first, d.press(k))
+}
+
+// typesText reports whether keys are text.
+func (d *dashboard) typesText() bool {
+	switch p := d.pane.(type) {
+	case nil, *page, *menu:
+		return false
+	case *request:
+		return p.reason != nil
+	}
+	return true
+}
 
 // press takes a key.
 func (d *dashboard) press(k tea.KeyPressMsg) tea.Cmd {

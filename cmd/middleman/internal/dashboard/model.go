@@ -53,6 +53,7 @@ type dashboard struct {
 	pane     pane // what is shown over the list; nil for nothing
 	note     string
 	doing    string // the command that runs
+	later    press  // what was pressed meanwhile
 	wanted   string // name of the workspace to select once it is listed
 	sure     string // id of the session that the next Enter takes over
 }
@@ -134,7 +135,7 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		d.cols, d.rows = m.Width, m.Height
 	case tea.KeyPressMsg:
-		cmd = d.press(m)
+		cmd = d.typed(m)
 	case tea.PasteMsg:
 		if d.pane != nil {
 			d.pane.paste(d, m.Content)
@@ -160,10 +161,12 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		m.request.ripe = true
 	case loaded:
 		d.takeLoaded(m)
+		cmd = d.actLater()
 	case back:
 		cmd = d.takeBack(m)
 	case result:
 		cmd = d.takeResult(m)
+		cmd = tea.Batch(cmd, d.actLater())
 	}
 	return d, cmd
 }

@@ -128,12 +128,17 @@ func (r *row) fill(name, state, program string) {
 	}
 }
 
-// runs says what a session runs: its profile, else its program and arguments.
+// runs says what a session runs: its profile, else its program and arguments, and what that
+// runs in its place.
 func runs(s api.Session) string {
-	if s.Profile != "" || len(s.Argv) == 0 {
-		return s.Profile
+	text := s.Profile
+	if text == "" && len(s.Argv) > 0 {
+		text = strings.Join(append([]string{filepath.Base(s.Argv[0])}, s.Argv[1:]...), " ")
 	}
-	return strings.Join(append([]string{filepath.Base(s.Argv[0])}, s.Argv[1:]...), " ")
+	if s.Foreground != "" {
+		text += ": " + s.Foreground
+	}
+	return text
 }
 
 // matches reports whether each of words is in the row.
