@@ -133,7 +133,7 @@ func (s *App) bring(ctx context.Context, w workspace.Workspace) (out quarantine.
 		return out, nil
 	}
 	q := s.quarantine(w)
-	if pending, err := q.Pending(ctx); err == nil && !pending {
+	if anything, err := q.ToImport(ctx); err == nil && !anything {
 		return out, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, bringTime)
@@ -160,6 +160,8 @@ func (s *App) bring(ctx context.Context, w workspace.Workspace) (out quarantine.
 func notBrought(out quarantine.Result) string {
 	branch := plaintext.Quoted(out.Branch)
 	switch {
+	case len(out.Planted) > 0:
+		return "the .git of submodule " + plaintext.Quoted(out.Planted[0]) + " is not what it was when its sandbox was made: look at it before you run git there, or above it"
 	case len(out.Missed) > 0:
 		return "not imported from its sandbox: " + out.Missed[0]
 	case out.Conflict:

@@ -222,7 +222,7 @@ func TestSubmodules(t *testing.T) {
 	if status := x.run("git submodule status; git status --porcelain"); strings.Count(status, "heads/") != 2 {
 		t.Errorf("status: %s", status)
 	}
-	for _, script := range []string{"echo x >sub/new", "mv sub x", "rm -rf sub", "echo x >deep/sub/.git", "git -C sub commit -q --allow-empty -m x"} {
+	for _, script := range []string{"echo x >sub/new", "mv sub x", "rm -rf sub", "echo x >deep/sub/.git", "git -C sub commit -q --allow-empty -m x", "mv deep other"} {
 		if out, err := x.try(script); err == nil {
 			t.Errorf("%s works\n%s", script, out)
 		}
@@ -231,7 +231,18 @@ func TestSubmodules(t *testing.T) {
 	if out := x.bring(); out.Commits != 1 || out.Planted != nil || out.Submodules != nil {
 		t.Errorf("%+v", out)
 	}
-	x.run("mv deep other; mkdir -p deep/sub; git init -q deep/sub")
+	if out := x.bring(); out.Planted != nil {
+		t.Errorf("%+v", out)
+	}
+	// Where nothing can be mounted they can be replaced: an import tells, also if it has
+	// nothing to bring.
+	if err := os.Rename(filepath.Join(x.tree, "deep"), filepath.Join(x.tree, "other")); err != nil {
+		t.Fatal(err)
+	}
+	x.repo.Git("init", "-q", filepath.Join(x.tree, "deep/sub"))
+	if to, err := x.q.ToImport(t.Context()); !to || err != nil {
+		t.Errorf("there is nothing to import: %v, %v", to, err)
+	}
 	if out := x.bring(); len(out.Planted) != 1 || out.Planted[0] != "deep/sub" {
 		t.Errorf("%+v", out)
 	}

@@ -11,6 +11,20 @@ import (
 	"middleman/internal/private"
 )
 
+// ToImport reports whether an Import has anything to do: to bring what is Pending, or to
+// look whether a program has replaced the .git of a submodule. It starts no program.
+func (q *Quarantine) ToImport(ctx context.Context) (bool, error) {
+	pending, err := q.Pending(ctx)
+	if pending || err != nil {
+		return pending, err
+	}
+	if there, err := q.exists(); err != nil || !there {
+		return false, err
+	}
+	r, err := q.load()
+	return len(r.Submodules) > 0, err
+}
+
 // Pending reports whether the private directory may hold something that the repository
 // has not: it has changed since the last Import that brought everything over. It starts
 // no program. An error proves nothing.

@@ -173,6 +173,7 @@ func (p Policy) source(path string) string {
 // rule that changes nothing is left out: a path in a writable directory is not bound
 // again, because the program could have put a link there. Directories in it that lead to
 // what is hidden are: renamed, they would take that to a path that is not hidden outside.
+// So are those that lead to what is read-only: something else could be put in its place.
 // While a session holds them they cannot become links.
 func rules(p Policy, f facts) []ruled {
 	var all []ruled
@@ -200,7 +201,7 @@ func rules(p Policy, f facts) []ruled {
 	}
 	add(shown, p.Show...)
 	add(writable, p.Writable...)
-	for _, path := range p.Hidden {
+	for _, path := range slices.Concat(p.Hidden, p.ReadOnly) {
 		for _, open := range p.Writable {
 			for dir := filepath.Dir(path); below(dir, open); dir = filepath.Dir(dir) {
 				add(held, dir)

@@ -39,6 +39,8 @@ func TestRules(t *testing.T) {
 			"/d hidden, /d/w writable, /d/w/.env hidden, /run emptied, /tmp temporary"},
 		{"a hidden file deep in it, and what leads there", Policy{Hidden: []string{"/w/c/d/key", "/w/.env"}, Writable: []string{"/w"}},
 			"/run emptied, /tmp temporary, /w writable, /w/.env hidden, /w/c held, /w/c/d held, /w/c/d/key hidden"},
+		{"a read-only directory deep in it, and what leads there", Policy{ReadOnly: []string{"/w/c/d", "/w/.git", "/x/y"}, Writable: []string{"/w"}},
+			"/run emptied, /tmp temporary, /w writable, /w/c held"},
 		{"below what is hidden", Policy{Hidden: []string{"/w/c/d/key", "/w/c"}, Writable: []string{"/w"}},
 			"/run emptied, /tmp temporary, /w writable, /w/c hidden"},
 		{"writable in writable is not bound again", Policy{Writable: []string{"/w/out", "/w"}}, "/run emptied, /tmp temporary, /w writable"},
