@@ -9,11 +9,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
 
+	"middleman/internal/proc"
 	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/terminal"
@@ -221,5 +223,43 @@ func TestOwnerOffsetBeyondTheHead(t *testing.T) {
 	c := join(t, serve(t, start(t, `sleep 60`), nil), "from=123456789")
 	if m, _ := c.next(); m.Type != "snapshot" {
 		t.Errorf("got %+v, want a snapshot", m)
+	}
+}
+
+// A session that ended without an exit record shows what is kept of it, and then why it has
+// ended. What its owner was killed in the middle of is not told as an exit.
+func TestOwnerThatWasKilled(t *testing.T) {
+	t.Parallel()
+	s := start(t, `seq 100; printf '\033[1mREADY\033[m'; exec sleep 1000`)
+	testenv.Eventually(t, patience, "the screen is drawn", func() bool {
+		screen, err := s.Capture(t.Context(), terminal.CaptureOptions{Format: terminal.FormatText})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return bytes.Contains(screen.Data, []byte("READY"))
+	})
+	status, err := s.Status(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Kill(proc.Parent(status.PID), syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	testenv.Eventually(t, patience, "its end is known", func() bool {
+		status, err := s.Status(t.Context())
+		return err == nil && status.State == terminal.StateLost
+	})
+	for _, query := range []string{"from=0&cols=100&rows=30", "mode=watch"} {
+		c := join(t, serve(t, s, nil), query)
+		m, _ := c.next()
+		if _, data := c.next(); m.Type != "snapshot" || !bytes.Contains(data, []byte("\r\n99\r\n100\r\n")) || !bytes.Contains(data, []byte("J1\r\n2\r\n")) || !bytes.Contains(data, []byte("READY")) {
+			t.Errorf("%s: %+v, %q", query, m, data)
+		}
+		if m, _ := c.next(); m.Type != "error" || string(m.Code) != `"ended"` || m.Message != "session is gone" {
+			t.Errorf("%s: %+v", query, m)
+		}
+		if status := c.closed(); status != websocket.StatusPolicyViolation {
+			t.Errorf("%s: closed with %v", query, status)
+		}
 	}
 }

@@ -32,10 +32,14 @@ type scripted struct {
 // scriptedSession has one attachment, or an error, or attaches until it is
 // given up.
 type scriptedSession struct {
-	terminal.Session // only Attach is called
+	terminal.Session // only Attach is called, and Capture of one that is gone
 	attachment       *scripted
 	err              error
 	attaching        chan struct{}
+}
+
+func (s scriptedSession) Capture(context.Context, terminal.CaptureOptions) (terminal.Capture, error) {
+	return terminal.Capture{}, s.err
 }
 
 func (s scriptedSession) Attach(ctx context.Context, _ terminal.AttachOptions) (terminal.Attachment, error) {

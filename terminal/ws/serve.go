@@ -41,7 +41,8 @@ type Options struct {
 // The error is for a log: nil when the program's exit or a detach was
 // delivered, the peer left, or ctx ended. The client was told its own words:
 // an offset that the session never had gets it a snapshot, a refused attach
-// is an error message with status 1008, and a session that does not answer is
+// is an error message with status 1008, which a session that ended without an exit record
+// gets after its last screen, and a session that does not answer is
 // code unreachable with status 1011, never an exit.
 func Serve(ctx context.Context, conn *websocket.Conn, s terminal.Session, o Options) error {
 	conn.SetReadLimit(readLimit)
@@ -71,6 +72,9 @@ func attach(ctx context.Context, s terminal.Session, o terminal.AttachOptions) (
 	if o.From != nil && errors.Is(err, terminal.ErrRange) {
 		o.From = nil
 		a, err = s.Attach(ctx, o)
+	}
+	if errors.Is(err, terminal.ErrGone) {
+		return attachLost(ctx, s, err)
 	}
 	return a, err
 }
