@@ -23,6 +23,9 @@ const (
 	// lookPause is the least time between two looks at one screen. An owner tells
 	// of output at most ten times a second; titles and hooks come by themselves.
 	lookPause = 50 * time.Millisecond
+	// foregroundPause is after how long without output a shell is looked at once more: it
+	// echoes a command before that runs.
+	foregroundPause = 500 * time.Millisecond
 )
 
 // agents has what is known of the programs of running sessions. The zero value is
@@ -52,6 +55,8 @@ type tracked struct {
 	// shell is the pid of a session's program that is a shell, 0 of another one: which
 	// program it runs may change.
 	shell atomic.Int64
+	runs  string    // what the shell runs, see proc.Runs
+	again time.Time // when to look once more what that is, zero for never
 	// attached is set while somebody is attached.
 	attached atomic.Bool
 }
@@ -87,7 +92,11 @@ func (k *tracked) hasRules() bool {
 func (k *tracked) next() time.Time {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.tracker.Next()
+	at := k.tracker.Next()
+	if at.IsZero() || !k.again.IsZero() && k.again.Before(at) {
+		return k.again
+	}
+	return at
 }
 
 // printed asks for a look at the screen after output.
@@ -166,12 +175,16 @@ func endedAgent(row store.Session) *agent.Status {
 }
 
 // followAgent looks at a session's screen whenever the tracker is woken, until
-// the function that it returns is called.
-func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (stop func()) {
+// the function that it returns is called. It asks tell to tell of another program that a
+// shell runs.
+func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked, tell request) (stop func()) {
 	look := newTeller(k.asked, lookPause, k.next, func() {
 		s.contain("look at session "+row.ID, func() {
-			s.lookAtForeground(ctx, row, k)
+			if s.lookAtForeground(ctx, row, k) {
+				tell.soon()
+			}
 			if !k.hasRules() {
+				k.output.Store(false)
 				s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Decide(now) })
 			} else if _, err := s.lookAtScreen(ctx, row, k); err != nil && ctx.Err() == nil {
 				s.Log.Debug("look at a session's screen", "session", row.ID, "error", err)
@@ -183,16 +196,27 @@ func (s *App) followAgent(ctx context.Context, row store.Session, k *tracked) (s
 }
 
 // lookAtForeground takes the rules of the profile whose program a shell runs, so that an
-// agent that somebody starts by hand is known as such.
-func (s *App) lookAtForeground(ctx context.Context, row store.Session, k *tracked) {
-	if k.shell.Load() == 0 {
-		return
+// agent that somebody starts by hand is known as such. It reports whether the shell runs
+// another program than before.
+func (s *App) lookAtForeground(ctx context.Context, row store.Session, k *tracked) (changed bool) {
+	shell := int(k.shell.Load())
+	if shell == 0 {
+		return false
 	}
-	rules := ""
-	if p := s.profileNow(ctx, row, k); p.HasRules() {
+	runs, rules := proc.Runs(shell), ""
+	if p := agent.Profiles(s.Profiles, nil).For("", []string{runs}); p.HasRules() {
 		rules = p.RulesOf()
 	}
+	k.mu.Lock()
+	if changed = runs != k.runs; changed || k.output.Load() {
+		k.again = time.Now().Add(foregroundPause)
+	} else {
+		k.again = time.Time{}
+	}
+	k.runs = runs
+	k.mu.Unlock()
 	s.judge(ctx, row, k, func(t *agent.Tracker, now time.Time) bool { return t.Run(rules, now) })
+	return changed
 }
 
 // profileNow is profileOf, for a shell that of the program that it runs.

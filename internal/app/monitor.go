@@ -204,7 +204,7 @@ func (s *App) follow(ctx context.Context, row store.Session, a terminal.Attachme
 	defer tell.stop()
 	tell.soon() // changes before the attach came with no event
 	tracked := s.tracked(ctx, row)
-	defer s.followAgent(ctx, row, tracked)()
+	defer s.followAgent(ctx, row, tracked, tell.request)()
 	var notified time.Time // when a notification of the program was last published
 	for {
 		m, err := a.Receive()
