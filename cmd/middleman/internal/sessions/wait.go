@@ -140,9 +140,10 @@ func (f *waitFlags) condition(cmd *cobra.Command) (c await.Condition, err error)
 	return c, nil
 }
 
-// wait waits until c holds on the session that target means.
+// wait waits until c holds on the session that target means, which may be one of a deleted
+// workspace: how it ended can be asked for later.
 func (c commands) wait(ctx context.Context, target string, condition await.Condition) error {
-	t, err := catalog.Find(ctx, c.CLI, target)
+	t, err := catalog.Readable(ctx, c.CLI, target)
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", target, err)
 	}
