@@ -7,10 +7,13 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"middleman/internal/fault"
+	"middleman/internal/testenv"
 	"middleman/ptyowner"
 	"middleman/terminal"
+	"middleman/tmux"
 )
 
 // A panic in what serves one connection ends that one, is in the log with its
@@ -74,6 +77,45 @@ func TestFaultPanicInTheCore(t *testing.T) {
 		if err != nil || status.State != terminal.StateLost || !strings.HasPrefix(status.Lost, "its owner panicked: ") ||
 			!strings.Contains(status.Lost, "input/output error") {
 			t.Errorf("%+v, %v: want the panic", status, err)
+		}
+		ends(t, session)
+	})
+}
+
+// An owner in a pane that is killed with output in hand leaves a gap, which is told. The
+// program goes on, and what it prints then is there.
+func TestFaultKilledWithOutputInHand(t *testing.T) {
+	const name = "output/taken"
+	testenv.RequireTool(t, "tmux")
+	t.Setenv(hostVariable, tmux.Name)
+	l := newLab(t)
+	l.run(name, func(t *testing.T, b *ptyowner.Backend, p *fault.Plan) {
+		s := spec(`stty -echo; echo READY; read x; echo LOST; read x; echo AFTER; read x`)
+		before := start(t, b, s, nil)
+		session := b.Session(s.ID)
+		if err := waitText(session, "READY"); err != nil {
+			t.Fatal(err)
+		}
+		owner := ownerPID(t, l.data, s.ID)
+		at(t, p, name, fault.Kill)
+		_ = session.Input(context.Background(), []byte("\n")) // its owner may be gone before it answers
+		testenv.Eventually(t, time.Minute, "another owner", func() bool {
+			now, err := session.Status(context.Background())
+			return err == nil && now.PID == before.PID && ownerPID(t, l.data, s.ID) != owner
+		})
+		reached(t, p, name)
+		first, gap := readUntilGap(t, session, 0)
+		if first != "READY\r\n" || gap == nil {
+			t.Fatalf("%q, gap %v", first, gap)
+		}
+		if err := session.Input(context.Background(), []byte("\n")); err != nil {
+			t.Fatal(err)
+		}
+		if err := waitText(session, "AFTER"); err != nil {
+			t.Fatal(err)
+		}
+		if after, gap := readUntilGap(t, session, gap.Next); after != "AFTER\r\n" || gap != nil {
+			t.Errorf("after the gap %q, gap %v", after, gap)
 		}
 		ends(t, session)
 	})

@@ -168,6 +168,8 @@ func (o *owner) passOn(u *upgrade) error {
 		return err
 	}
 	fault.Here("upgrade/checked")
+	o.forgetTaking()
+	defer o.markTaking()
 	return execImage(u.image.file, u.image.path, memory.Fd(), state, "")
 }
 

@@ -235,7 +235,9 @@ func (o *owner) importTerminal(s *handoverState, hosts []host.Host) (err error) 
 	if s.Format == handoverFormat {
 		fds = []uintptr{s.PTY, s.TTY}
 	}
-	o.term, err = o.host.Resume(fds, s.HostState)
+	if o.term, err = o.host.Resume(fds, s.HostState); err == nil {
+		o.markTaking()
+	}
 	return err
 }
 

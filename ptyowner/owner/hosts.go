@@ -21,9 +21,9 @@ import (
 //
 //  1. The host starts another owner, and passes it the start request as
 //     standard input, and the terminal's descriptors.
-//  2. The new owner takes owner.lock and goes on at the end of the journal.
-//     Output that the killed owner had read but not written is a gap, which
-//     viewers see like any other gap.
+//  2. The new owner takes owner.lock and goes on at the end of the journal. If the
+//     killed owner had taken output that it had not yet written (see takeMark), that
+//     is a gap, which viewers see like any other gap.
 //  3. It draws the screen from the journal.
 //  4. It binds the socket, writes owner.json anew, and serves.
 
@@ -127,14 +127,17 @@ func adopt(in io.Reader, build string, hosts []host.Host) (o *owner, err error) 
 // much as it may have read but not written.
 const lostAtOnce = readBytes
 
-// goOn opens the journal, leaves a gap at its end, and draws the screen as of
-// the offset before the gap.
+// goOn opens the journal, leaves a gap at its end if the killed owner may have taken output
+// that is not there, and draws the screen as of the end.
 func (o *owner) goOn() (err error) {
 	if o.journal, err = journal.Create(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return err
 	}
 	end := o.journal.Head()
-	o.journal.Skip(lostAtOnce)
+	if !o.tookAll() {
+		o.journal.Skip(lostAtOnce)
+	}
+	o.markTaking()
 	o.recent.skip(o.journal.Head())
 	o.unseen.seen = o.journal.Head() // nobody knows what was seen before
 	screen, err := recording.Open(o.dir.Journal(), recording.Options{Size: o.spec.Size, ScrollbackBytes: o.spec.ScrollbackBytes}).At(end)

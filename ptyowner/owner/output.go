@@ -8,6 +8,7 @@ import (
 	"os"
 	"time"
 
+	"middleman/internal/fault"
 	"middleman/internal/poll"
 	"middleman/terminal"
 	"middleman/terminal/host"
@@ -132,11 +133,15 @@ func (o *owner) takeOutput(buf []byte) (n int, err error) {
 
 // takeLocked is takeOutput with taking held.
 func (o *owner) takeLocked(buf []byte) (n int, err error) {
-	if n, err = o.term.ReadNow(buf); n > 0 {
-		o.moving.Store(true)
-		defer o.moving.Store(false)
-		o.publish(buf[:n])
+	o.mark.begin()
+	if n, err = o.term.ReadNow(buf); n == 0 {
+		o.mark.end()
+		return 0, err
 	}
+	fault.Here("output/taken")
+	o.moving.Store(true)
+	defer o.moving.Store(false)
+	o.publish(buf[:n])
 	return n, err
 }
 
@@ -150,6 +155,9 @@ func (o *owner) publish(p []byte) {
 	// A failure leaves a gap in the journal, which readers see; the session
 	// goes on.
 	failed := o.journal.Append(p) != nil
+	if !failed {
+		o.mark.end()
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := o.recent.head

@@ -55,6 +55,7 @@ type owner struct {
 	host     host.Host
 	term     host.Terminal
 	journal  *journal.Writer
+	mark     *takeMark
 	conns    sync.WaitGroup
 	paused   atomic.Bool // phase is phasePaused, for code that must not wait for mu
 	moving   atomic.Bool // readPTY is publishing output
@@ -176,6 +177,7 @@ func startOwner(in io.Reader, startLock *os.File, hosts []host.Host) (o *owner, 
 	if o.journal, err = journal.Create(o.dir.Journal(), journal.Options{KeepBytes: o.spec.JournalBytes}); err != nil {
 		return nil, "create journal", err
 	}
+	o.markTaking()
 	o.journal.MarkSize(o.size.Cols, o.size.Rows)
 	fault.Here("start/journal-created")
 	// A socket that is there is stale: this process holds the lock.

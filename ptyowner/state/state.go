@@ -25,6 +25,7 @@ const (
 	ExitFile      = "exit.json"  // terminal.Exit
 	ScreenFile    = "screen.ans" // the last screen
 	journalDir    = "journal"    // output, by offset
+	TakingFile    = "taking"     // of a host that outlives owners: whether the owner had output that the journal lacks
 	LogFile       = "owner.log"  // lines of Note, and the stack trace of an owner that panicked
 	HostFile      = "host"       // the host's name, if it is not the PTY
 	SocketFile    = "owner.sock" // unless the path would be too long
