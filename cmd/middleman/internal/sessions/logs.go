@@ -85,15 +85,20 @@ func (c commands) logs(ctx context.Context, t catalog.Target, o logsOptions) (ex
 		flush = func() error { return errors.Join(plain.Flush(), out.Flush()) }
 	}
 	live := false // what is printed now is shown at once
+	ended := true // the last line is whole
 	s := await.Stream{Session: t.Session, Client: "logs", From: o.from}
 	s.Write = func(p []byte) error {
 		_, err := w.Write(p)
+		ended = len(p) > 0 && p[len(p)-1] == '\n'
 		if live {
 			err = errors.Join(err, out.Flush())
 		}
 		return err
 	}
 	s.Missing = func(from, to uint64) {
+		if !o.raw && !ended { // what follows belongs to another line
+			_, _ = io.WriteString(w, "\n") // an error comes again with what follows
+		}
 		fmt.Fprintf(c.Errs, "middleman: logs of %s: output from offset %d to %d is missing\n", t.Label(), from, to)
 	}
 	err = s.Copy(ctx)
