@@ -59,7 +59,23 @@ func Order(g Group, since time.Time, label, id string) string {
 	case Ended:
 		at = math.MaxInt64 - max(0, since.UnixNano())
 	}
-	return fmt.Sprintf("%d %019d %s %s", g, at, label, id)
+	return fmt.Sprintf("%d %019d %s %s", g, at, counted(label), id)
+}
+
+// counted returns text with the length before each number in it, so that, sorted, fix-2
+// comes before fix-10.
+func counted(text string) string {
+	var b strings.Builder
+	for text != "" {
+		digits := len(text) - len(strings.TrimLeft(text, "0123456789"))
+		if digits > 0 {
+			fmt.Fprintf(&b, "%02d", min(digits, 99))
+		}
+		n := max(1, digits)
+		b.WriteString(text[:n])
+		text = text[n:]
+	}
+	return b.String()
 }
 
 // State describes a session's state and its exit status, or what its agent does.

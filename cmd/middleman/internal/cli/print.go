@@ -146,7 +146,7 @@ func (t *Table) Flush() error {
 				line.WriteString(cell)
 				break
 			}
-			line.WriteString(viewer.Pad(viewer.Fit(cell, widths[i]), widths[i]+gap))
+			line.WriteString(viewer.Pad(viewer.FitCell(cell, widths[i]), widths[i]+gap))
 		}
 		text := line.String()
 		if t.cols > 0 {

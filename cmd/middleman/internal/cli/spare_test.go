@@ -16,7 +16,7 @@ func TestSparedColumns(t *testing.T) {
 		{60, "NAME                      ID     STATE    COMMAND\ngentle-aspen-refactoring  s1234  running  /bin/bash\n"},
 		{48, "NAME                      ID     STATE    COMMA…\ngentle-aspen-refactoring  s1234  running  /bin/…\n"},
 		{40, "NAME                      STATE    COMM…\ngentle-aspen-refactoring  running  /bin…\n"},
-		{30, "NAME             STATE    COM…\ngentle-aspen-r…  running  /bi…\n"},
+		{30, "NAME             STATE    COM…\ngentle-as…oring  running  /bi…\n"},
 	} {
 		var out strings.Builder
 		table := &Table{out: &out, cols: x.cols, last: 4}

@@ -94,12 +94,12 @@ func (r row) line(widths [columns]int, cols int, selected bool) string {
 	cells[colAge] = strings.Repeat(" ", max(0, widths[colAge]-len(cells[colAge]))) + cells[colAge]
 	for i, cell := range cells {
 		if widths[i] > 0 {
-			b.WriteString(viewer.Pad(viewer.Fit(cell, widths[i]), widths[i]+gap))
+			b.WriteString(viewer.Pad(viewer.FitCell(cell, widths[i]), widths[i]+gap))
 		}
 	}
 	text := strings.TrimRight(b.String(), " ")
 	if r.found != "" {
-		text = "  " + viewer.Pad(viewer.Fit(r.cells[colName], widths[colName]), widths[colName]+gap) + r.found
+		text = "  " + viewer.Pad(viewer.FitCell(r.cells[colName], widths[colName]), widths[colName]+gap) + r.found
 	}
 	return highlighted(text, cols, selected)
 }

@@ -278,7 +278,7 @@ func (p *picker) table(shown []Choice, cols int) []string {
 	names = min(names, max(cols-states-24, cols/2))
 	lines := make([]string, len(shown))
 	for i, c := range shown {
-		line := " " + Pad(Fit(plaintext.Line(c.Label), names), names) + "  " + Pad(c.state(), states) + "  " + plaintext.Line(c.Runs)
+		line := " " + Pad(FitCell(plaintext.Line(c.Label), names), names) + "  " + Pad(c.state(), states) + "  " + plaintext.Line(c.Runs)
 		lines[i] = strings.TrimRight(Fit(line, cols), " ")
 	}
 	return lines
@@ -297,24 +297,40 @@ func (c Choice) state() string {
 
 // Fit cuts s to that many columns; an ellipsis ends what was cut.
 func Fit(s string, cols int) string {
-	if uniseg.StringWidth(s) <= cols {
+	switch {
+	case uniseg.StringWidth(s) <= cols:
 		return s
+	case cols <= 0:
+		return ""
 	}
-	var b strings.Builder
-	for rest, state, left := s, -1, cols-1; ; {
-		var cluster string
-		var width int
-		cluster, rest, width, state = uniseg.FirstGraphemeClusterInString(rest, state)
-		if width > left {
+	head, _ := split(s, cols-1)
+	return head + "…"
+}
+
+// FitCell is Fit for a cell of a list. What has no blank is a name or a path, which is cut
+// in the middle: of many that begin alike the ends tell them apart.
+func FitCell(s string, cols int) string {
+	const leastCols = 12 // with fewer neither end says much
+	width, ending := uniseg.StringWidth(s), min(8, cols/3)
+	if width <= cols || cols < leastCols || strings.ContainsRune(s, ' ') {
+		return Fit(s, cols)
+	}
+	head, _ := split(s, cols-1-ending)
+	_, tail := split(s, width-ending)
+	return head + "…" + tail
+}
+
+// split splits s after as many characters as fit in that many columns.
+func split(s string, cols int) (head, tail string) {
+	tail = s
+	for state := -1; tail != ""; {
+		_, rest, width, next := uniseg.FirstGraphemeClusterInString(tail, state)
+		if width > cols {
 			break
 		}
-		left -= width
-		b.WriteString(cluster)
+		cols, tail, state = cols-width, rest, next
 	}
-	if cols > 0 {
-		b.WriteString("…")
-	}
-	return b.String()
+	return s[:len(s)-len(tail)], tail
 }
 
 // Pad appends blanks up to that many columns.

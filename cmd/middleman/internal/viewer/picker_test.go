@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/rivo/uniseg"
+
 	"middleman/terminal"
 	"middleman/terminal/vt"
 )
@@ -182,6 +184,34 @@ func TestPickerDraws(t *testing.T) {
 			if cols > 20 && rows > 3 && !strings.Contains(text, "docs/vim") {
 				t.Errorf("%dx%d lacks docs/vim:\n%s", cols, rows, text)
 			}
+		}
+	}
+}
+
+// Names that begin alike are told apart when they are cut; a text is cut at its end, and so
+// is what there is little room for.
+func TestFitCell(t *testing.T) {
+	for _, tt := range []struct {
+		text string
+		cols int
+		want string
+	}{
+		{"task-with-a-long-name-1", 23, "task-with-a-long-name-1"},
+		{"task-with-a-long-name-1", 16, "task-with-…ame-1"},
+		{"task-with-a-long-name-12", 16, "task-with-…me-12"},
+		{"middleman/task-with-a-rather-long-name-12", 30, "middleman/task-with-a…-name-12"},
+		{"waiting: Bash: make all of it", 16, "waiting: Bash: …"},
+		{"task-with-a-long-name-1", 8, "task-wi…"},
+		{"日本語の名前がとても長い-1", 14, "日本語の…い-1"},
+		{"日本語の名前がとても長い-1", 15, "日本語の…長い-1"},
+		{"x", 0, ""},
+	} {
+		got := FitCell(tt.text, tt.cols)
+		if got != tt.want {
+			t.Errorf("%q in %d columns: %q, want %q", tt.text, tt.cols, got, tt.want)
+		}
+		if width := uniseg.StringWidth(got); width > tt.cols {
+			t.Errorf("%q has %d columns, and there are %d", got, width, tt.cols)
 		}
 	}
 }
