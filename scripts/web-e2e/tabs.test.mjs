@@ -307,6 +307,19 @@ test('5,000 lines: all can be scrolled to, and each is there once', async () => 
   await ended(page, 'Exited with code 0')
 })
 
+test('a session that was lost shows its last screen', async () => {
+  const id = server.middleman('run', 'work', '-d', '--name', 'lost', '--', 'bash', '-c', 'seq 100; echo LAST; exec sleep 1000').trim()
+  await page.getByRole('tab', { name: 'lost' }).click()
+  await phase(page, 'attached')
+  await seen(page, /^LAST$/)
+  assert.ok(server.killSession(id) > 0)
+  await page.getByText('Lost: its owner died without an exit record').first().waitFor()
+  await page.reload()
+  await page.getByText('Lost: its owner died without an exit record').first().waitFor()
+  await seen(page, /^1$/)
+  await seen(page, /^LAST$/)
+})
+
 once('on a phone: the actions of a session, and its past', async () => {
   const small = watch(await (await browser.newContext(phone)).newPage())
   await small.goto(server.newLink().replace('/#', '/w/work/steps#'))
