@@ -206,9 +206,10 @@ type viewer struct {
 	offset    uint64        // offset of the next byte to draw
 	acked     uint64
 
-	// mu guards att, which rejoin replaces.
-	mu  sync.Mutex
-	att terminal.Attachment
+	// mu guards att, which rejoin replaces, and joined, which it closes then.
+	mu     sync.Mutex
+	att    terminal.Attachment
+	joined chan struct{}
 
 	outMu sync.Mutex // guards aside, and screen while output is drawn
 	aside string     // sequences to write when the program's output is between two of its own
@@ -265,8 +266,12 @@ func (v *viewer) join(ctx context.Context, from *uint64) error {
 		_ = lone.Alone() // if it fails, Receive still works
 	}
 	v.mu.Lock()
+	defer v.mu.Unlock()
 	v.att = att
-	v.mu.Unlock()
+	if v.joined != nil {
+		close(v.joined)
+	}
+	v.joined = make(chan struct{})
 	return nil
 }
 
@@ -297,7 +302,7 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 
 	var wg sync.WaitGroup
 	wg.Go(func() { cancel(v.readKeyboard(ctx, typed)) })
-	wg.Go(func() { v.typeKeys(typed) })
+	wg.Go(func() { v.typeKeys(ctx, typed) })
 	wg.Go(func() { v.followSize(ctx, resized) })
 	wg.Go(func() { v.awaitRequest(ctx, cancel) })
 	wg.Go(func() { v.takeAsides(ctx) })
@@ -381,12 +386,32 @@ func (v *viewer) typeNow(p []byte) bool {
 	return ok && v.waiting.Load() == 0 && a.InputNow(p)
 }
 
-// typeKeys types the queued keys. If the attachment breaks they are dropped:
-// they may have arrived, and typing them twice would be worse.
-func (v *viewer) typeKeys(typed <-chan []byte) {
+// typeKeys types the queued keys. Those that a broken attachment does not take are typed at
+// the one that takes its place, so that no line reaches the program with a hole in it. Keys
+// that were on their way are not typed again: twice would be worse.
+func (v *viewer) typeKeys(ctx context.Context, typed <-chan []byte) {
 	for p := range typed {
-		v.attachment().Input(p) // receive gets the same error
+		for a := v.attachment(); a.Input(p) != nil && v.awaitOther(ctx, a); a = v.attachment() {
+		}
 		v.waiting.Add(-1)
+	}
+}
+
+// awaitOther blocks until another attachment is in the place of a, or returns false when
+// ctx has ended.
+func (v *viewer) awaitOther(ctx context.Context, a terminal.Attachment) bool {
+	for {
+		v.mu.Lock()
+		now, joined := v.att, v.joined
+		v.mu.Unlock()
+		if now != a {
+			return true
+		}
+		select {
+		case <-joined:
+		case <-ctx.Done():
+			return false
+		}
 	}
 }
 
