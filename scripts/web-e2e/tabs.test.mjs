@@ -2,7 +2,7 @@
 // FILE:LINE.
 
 import assert from 'node:assert/strict'
-import { writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { becomes, complaints, ended, launch, lines, patience, phase, prompted, run, seen, shot, watch } from './browser.mjs'
@@ -332,6 +332,81 @@ once('on a phone: the actions of a session, and its past', async () => {
   await shot(small, 'past-phone')
   const wide = await small.evaluate(() => document.documentElement.scrollWidth - window.innerWidth)
   assert.ok(wide <= 0, `the page is ${wide} pixels wider than the phone`)
+})
+
+const missing = (on) => on.locator('.banner').filter({ hasText: 'Press Esc or click to go on' })
+
+/** A session whose program writes down each key; a shown Esc is left out of what it got. */
+function takesKeys(name) {
+  const file = join(server.root, name)
+  server.middleman('new', name, '-d', '--', 'sh', '-c', `stty -icanon; exec cat >${file}`)
+  return () => readFileSync(file, 'utf8').replaceAll('\x1b', '')
+}
+
+test('what is typed while the server is gone is told of, and nothing after it is sent before Esc', async () => {
+  const got = takesKeys('hole')
+  await page.goto(url('/w/hole'))
+  await phase(page, 'attached')
+  await page.keyboard.type('rm -rf /a')
+  await becomes(got, 'rm -rf /a')
+  await server.kill()
+  await phase(page, 'disconnected')
+  await page.getByText('What you type is not sent.').waitFor()
+  await page.keyboard.type('/b')
+  await page.getByText('What you type is not sent: 2 keys so far.').waitFor()
+  await shot(page, 'typed-while-gone')
+  await server.start()
+  await phase(page, 'attached')
+  await page.keyboard.type('/c')
+  await page.keyboard.press('Enter')
+  await page.keyboard.insertText('pasted')
+  await missing(page).getByText('Not connected while you typed: 11 keys were not sent').waitFor()
+  await shot(page, 'keys-missing')
+  await page.keyboard.press('Control+Shift+E')
+  await textbox('Message').fill('composed')
+  await button('Send').click()
+  await page.getByRole('alert').getByText('so nothing was sent').waitFor()
+  await button('Close the message').click()
+  await becomes(async () => {
+    await page.keyboard.press('Escape')
+    return missing(page).count()
+  }, 0)
+  await page.keyboard.type('.')
+  await becomes(got, 'rm -rf /a.')
+})
+
+once('keys whose arrival is not known are told of; a cut with no keys is not', async () => {
+  const got = takesKeys('doubt')
+  const other = watch(await page.context().newPage())
+  let [answers, socket] = [true]
+  await other.routeWebSocket(/\/terminal\?/, (client) => {
+    const there = client.connectToServer()
+    there.onMessage((message) => { if (answers || !/"pong"/.test(message)) client.send(message) })
+    socket = client
+  })
+  await other.goto(url('/w/doubt'))
+  await phase(other, 'attached')
+  await other.keyboard.type('ab')
+  await becomes(got, 'ab')
+  answers = false // the one to what was typed first may be on its way
+  await other.keyboard.type('cde')
+  await becomes(got, 'abcde')
+  answers = true
+  await socket.close({ code: 4000 })
+  await missing(other).getByText(/the last [3-5] keys may not have arrived/).waitFor()
+  await other.keyboard.type('f')
+  await missing(other).getByText(/1 key was not sent, and [3-5] keys before may not have arrived/).waitFor()
+  await button('Go on', other).click()
+  await other.keyboard.type('g')
+  await becomes(got, 'abcdeg')
+  const before = socket
+  await other.evaluate(() => new Promise((next) => setTimeout(next, 100)))
+  await socket.close({ code: 4000 })
+  await becomes(() => socket !== before, true)
+  await phase(other, 'attached')
+  await other.keyboard.type('h')
+  await becomes(got, 'abcdegh')
+  await other.close()
 })
 
 test('no page complained, and no policy refused anything', () => {

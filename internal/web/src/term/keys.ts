@@ -30,3 +30,16 @@ function withCtrl(character: string): string {
   const code = character.toUpperCase().charCodeAt(0)
   return code >= 0x40 && code <= 0x5f ? String.fromCharCode(code & 0x1f) : character
 }
+
+/** Answers to a program's questions, and whether the terminal has the focus. */
+const report = /^\x1b(?:\[[IO]|\[[?>=]?[\d;]*(?:[cnRt]|\$y)|\[\?\d+u|[P\]][^]+)$/
+const mouse = /^\x1b\[(?:M|<)/
+const pasted = /\x1b\[20[01]~/g
+
+/** How many keys the data of a terminal is, 0 for the mouse; undefined where the terminal reports something by itself. */
+export function keysIn(data: string): number | undefined {
+  if (report.test(data)) return undefined
+  if (mouse.test(data)) return 0
+  const text = data.replace(pasted, '')
+  return text.startsWith('\x1b') ? 1 : [...text].length
+}

@@ -8,6 +8,7 @@ import { API, Problem, newTicket } from '../api'
 import { routed } from '../http'
 import { doubt, used } from '../auth'
 import type { Exit, Size, Writer } from '../api'
+import { Delivery } from './delivery'
 
 /** How this viewer stands to its session. None of these but "exited" says anything of the program. */
 export type Phase =
@@ -59,6 +60,8 @@ export interface LinkOwner {
   onSnapshot(bytes: Uint8Array, offset: number, skipped: boolean): void
   onEvent(event: TerminalEvent): void
   onPhase(phase: Phase): void
+  /** How many keys did not get to the program has changed. */
+  onMissed(): void
 }
 
 const chunkBytes = 64 * 1024 // of a paste, per message
@@ -75,6 +78,7 @@ const passing = new Set(['unreachable', 'internal'])
 
 export class Link {
   phase: Phase = { is: 'detached' }
+  readonly delivery = new Delivery()
   /** The offset after the last byte that the owner has, or undefined before the first. */
   private handed?: number
   /** The offset of the next byte to arrive, as the hello announced it. */
@@ -152,7 +156,7 @@ export class Link {
 
   /** Leaves; the session does not notice. */
   detach(): void {
-    this.drop()
+    this.drop({ left: true })
     if (this.phase.is !== 'exited') this.setPhase({ is: 'detached' })
   }
 
@@ -171,14 +175,42 @@ export class Link {
     if (this.phase.is === 'disconnected' || this.phase.is === 'detached') this.connect()
   }
 
-  /** key -> WebSocket. What is typed while nobody is attached is dropped, never kept for later. */
-  sendInput(bytes: Uint8Array): void {
-    if (this.phase.is !== 'attached') return
+  /**
+   * key -> WebSocket. What is typed while nobody is attached is never kept for
+   * later: it is missing, and nothing that is typed after it is sent until
+   * goOn. keys is how many keys bytes are, or undefined for what the terminal
+   * reports by itself.
+   */
+  sendInput(bytes: Uint8Array, keys?: number): void {
+    const open = this.phase.is === 'attached' && this.socket?.readyState === WebSocket.OPEN
+    if (keys !== undefined && this.takesKeys && (!open || this.holds)) {
+      this.delivery.miss(keys, bytes.length === 1 && bytes[0] === 0x1b)
+      return this.owner.onMissed()
+    }
+    if (!open) return
     used()
     for (let at = 0; at < bytes.length; at += chunkBytes) {
       this.outgoing.push(bytes.subarray(at, at + chunkBytes))
     }
+    if (keys) this.delivery.sent(keys)
     this.drain()
+    if (keys) this.ask()
+  }
+
+  /** Whether what is typed is for the program, now or as soon as the connection is back. */
+  get takesKeys(): boolean {
+    return !this.watch && ['connecting', 'attached', 'disconnected'].includes(this.phase.is)
+  }
+
+  /** Whether keys are missing: no more are sent until goOn. */
+  get holds(): boolean {
+    return this.takesKeys && this.delivery.incomplete
+  }
+
+  /** The user knows that keys are missing. */
+  goOn(): void {
+    this.delivery.goOn()
+    this.owner.onMissed()
   }
 
   sendResize(size: Size): void {
@@ -216,6 +248,12 @@ export class Link {
     if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(message))
   }
 
+  /** Asks whether the server has read all that was sent: it answers a ping after what came before it. */
+  private ask(): void {
+    if (this.socket?.readyState !== WebSocket.OPEN) return
+    if (this.delivery.ask(this.outgoing.length === 0)) this.send({ type: 'ping' })
+  }
+
   private drain(): void {
     window.clearTimeout(this.drainTimer)
     const socket = this.socket
@@ -238,6 +276,7 @@ export class Link {
       this.next = this.handed = this.acked = this.drawn = offset
       return this.owner.onSnapshot(bytes, offset, skipped)
     }
+    this.delivery.onOutput()
     const offset = this.next
     this.next = this.handed = offset + bytes.length
     this.owner.onOutput(bytes, offset)
@@ -253,8 +292,12 @@ export class Link {
       case 'event':
         if (m.kind === 'writer' && this.phase.is === 'watching') this.setPhase({ is: 'watching', writer: m.writer })
         return this.owner.onEvent(m)
+      case 'pong':
+        if (this.delivery.onPong()) this.ask()
+        return
       case 'exit':
         this.drop()
+        this.delivery.goOn() // nobody is left to type at
         return this.setPhase({ is: 'exited', exit: m })
       case 'detached':
         this.drop()
@@ -274,7 +317,7 @@ export class Link {
   }
 
   private onError(code: string, message: string, writer?: Writer): void {
-    this.drop()
+    this.drop({ lostSession: passing.has(code) })
     if (passing.has(code)) return this.scheduleRetry(true)
     if (code === 'unauthorized') return this.scheduleRetry()
     if (code === 'writer-busy') return this.setPhase({ is: 'busy', writer })
@@ -296,10 +339,11 @@ export class Link {
 
   private checkPulse(): void {
     if (Date.now() - this.lastHeard > silentAfter) return this.onClose()
-    this.send({ type: 'ping' })
+    this.ask()
   }
 
-  private drop(): void {
+  /** Ends the connection. One that we left, and that ended as it should, has brought all that was sent. */
+  private drop({ left = false, lostSession = false } = {}): void {
     this.attempt++
     window.clearTimeout(this.retryTimer)
     window.clearTimeout(this.restTimer)
@@ -308,9 +352,18 @@ export class Link {
     window.clearInterval(this.pulse)
     this.ackTimer = undefined
     this.awaitsSnapshot = undefined
+    const flushes = left && this.outgoing.length === 0
     this.outgoing = []
+    const doubtful = this.delivery.cut(lostSession)
     if (!this.socket) return
     this.socket.onmessage = this.socket.onclose = null
+    if (flushes && doubtful > 0) {
+      this.socket.onclose = ({ wasClean }) => {
+        if (!wasClean) return
+        this.delivery.arrived(doubtful)
+        this.owner.onMissed()
+      }
+    }
     this.socket.close()
     this.socket = undefined
   }

@@ -15,7 +15,7 @@ import { isDark, onPrefs, prefs, setPrefs } from '../prefs'
 import { toast } from '../store'
 import { onHidden } from '../visibility'
 import { registerFileLinks } from './file-links'
-import { bytesOf, withHeld } from './keys'
+import { bytesOf, keysIn, withHeld } from './keys'
 import type { Held } from './keys'
 import { Link } from './link'
 import type { Hello, LinkOwner, Phase, TerminalEvent } from './link'
@@ -93,7 +93,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
     this.refuseClipboardReading()
     this.link = new Link(session, this)
     this.terminal.onData((data) => this.onData(data))
-    this.terminal.onBinary((data) => this.link.sendInput(Uint8Array.from(data, (c) => c.charCodeAt(0))))
+    this.terminal.onBinary((data) => this.link.sendInput(Uint8Array.from(data, (c) => c.charCodeAt(0)), keysIn(data)))
     this.terminal.onScroll(() => this.loadOlder())
     this.terminal.onTitleChange((title) => this.onTitle(title))
     this.terminal.attachCustomKeyEventHandler((event) => this.onKey(event))
@@ -228,7 +228,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   }
 
   onPhase(phase: Phase): void {
-    this.terminal.options.disableStdin = phase.is !== 'attached'
+    this.terminal.options.disableStdin = !this.link.takesKeys
     this.terminal.options.cursorBlink = phase.is === 'attached'
     this.terminal.options.cursorInactiveStyle = phase.is === 'exited' ? 'none' : 'outline'
     if (!['connecting', 'attached', 'watching'].includes(phase.is)) this.element.classList.remove('loading')
@@ -239,6 +239,10 @@ export class TerminalView implements LinkOwner, TouchOwner {
       this.fitNow()
       this.link.sendResize(this.size())
     }
+    this.onChange()
+  }
+
+  onMissed(): void {
     this.onChange()
   }
 
@@ -282,7 +286,12 @@ export class TerminalView implements LinkOwner, TouchOwner {
   private onData(data: string): void {
     if (this.guard.refuses(data)) return
     if ((this.held.ctrl || this.held.alt) && data.length === 1) data = withHeld(data, this.release())
-    this.link.sendInput(this.encoder.encode(data))
+    if (data === '\x1b' && this.answersEsc()) return this.link.goOn()
+    this.link.sendInput(this.encoder.encode(data), keysIn(data))
+  }
+
+  private answersEsc(): boolean {
+    return this.link.phase.is === 'attached' && this.link.holds && this.link.delivery.takesEsc
   }
 
   /** Returns whether xterm.js shall take the key. */

@@ -33,6 +33,7 @@ export function Composer({ session, view }: { session: Session; view: TerminalVi
   }
   const send = async () => {
     if (!text.trim() || busy) return
+    if (view.link.holds) return setError('Keys that you typed before did not arrive, so nothing was sent. Read the bar in the terminal, press “Go on”, then send again.')
     setBusy(true)
     try {
       await api.sendPrompt(session.id, text, knows(session) ? undefined : view.seen())

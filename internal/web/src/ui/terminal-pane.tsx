@@ -4,11 +4,12 @@ import { whenLive } from '../events'
 import { compose, isComposing } from '../composing'
 import { prefs, setPrefs } from '../prefs'
 import { isLive, toast, useStore } from '../store'
+import type { Delivery } from '../term/delivery'
 import type { Phase } from '../term/link'
 import { copy } from '../term/view'
 import type { TerminalView } from '../term/view'
 import { viewOf } from '../term/views'
-import { exitWords, sinceWords, stateWords, visible, writerWords } from '../words'
+import { exitWords, plural, sinceWords, stateWords, visible, writerWords } from '../words'
 import { Composer } from './composer'
 import { KeyRow } from './key-row'
 import { Question } from './question'
@@ -94,9 +95,9 @@ function useWhenFree(view: TerminalView, session: Session): void {
 function Notice({ session, view, phase }: { session: Session; view: TerminalView; phase: Phase }) {
   switch (phase.is) {
     case 'disconnected':
-      return <Banner tone="unknown" spin>{phase.unanswered
+      return <Banner tone="unknown" spin><span>{phase.unanswered
         ? 'The session does not answer; its program may still be running. Trying again…'
-        : 'Disconnected from the server; sessions keep running without it. Reconnecting…'}
+        : 'Disconnected from the server; sessions keep running without it. Reconnecting…'} {unsentWords(view)}</span>
         <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
     case 'watching':
       return <Banner tone="busy">Watching{phase.writer ? `; ${writerWords(phase.writer)} types here` : ''}
@@ -116,9 +117,32 @@ function Notice({ session, view, phase }: { session: Session; view: TerminalView
           ? `${capital(writerWords(phase.writer ?? session.writer))} types here now. The program did not notice.`
           : 'The server closed this connection. The program did not notice.'} take="Take it back" />
   }
+  if (view.link.holds) return <Missing view={view} />
   if (view.lagging) return <Banner tone="unknown">Lagging: there was too much output to show, so this view skips to the present screen.</Banner>
   if (view.progress !== undefined) return <div class="progress" role="progressbar" aria-valuenow={view.progress}><i style={{ width: `${view.progress}%` }} /></div>
   return null
+}
+
+/** Keys are missing in what was typed: nothing more is sent until the user says so, with a key that goes on with no line. */
+function Missing({ view }: { view: TerminalView }) {
+  return (
+    <div class="banner" role="alert"><i class="dot needs" />
+      <span>{missingWords(view.link.delivery)} Press Esc or click to go on.</span>
+      <button class="primary" onClick={() => { view.link.goOn(); view.focus() }}>Go on</button>
+    </div>
+  )
+}
+
+function missingWords({ missed, doubtful }: Delivery): string {
+  const were = (n: number) => `${plural(n, 'key')} ${n === 1 ? 'was' : 'were'}`
+  if (missed === 0) return `Connection lost while you typed: the last ${plural(doubtful, 'key')} may not have arrived.`
+  return `Not connected while you typed: ${were(missed)} not sent${doubtful ? `, and ${plural(doubtful, 'key')} before may not have arrived` : ''}.`
+}
+
+function unsentWords(view: TerminalView): string {
+  if (view.link.watching) return ''
+  const { missed } = view.link.delivery
+  return `What you type is not sent${missed > 0 ? `: ${plural(missed, 'key')} so far` : ''}.`
 }
 
 const shownWanted = 120
