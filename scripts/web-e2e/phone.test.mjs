@@ -225,6 +225,19 @@ test('it works sideways', async () => {
   await page.setViewportSize(phone.viewport)
 })
 
+test('a drawer that is open closes when the page becomes wide', async () => {
+  const columns = () => page.evaluate(() => document.querySelector('.terminal-host').terminal.cols)
+  const narrow = await columns()
+  await button('Show workspaces').tap()
+  await page.locator('.scrim').waitFor()
+  await page.setViewportSize({ width: 1280, height: 800 })
+  await becomes(async () => await columns() > 100, true, 'the terminal has the width beside the sidebar')
+  assert.equal(await page.locator('.scrim').count(), 0)
+  await page.setViewportSize(phone.viewport)
+  await becomes(columns, narrow)
+  assert.equal(await page.locator('.scrim').count(), 0)
+})
+
 test('nothing critical or serious in the light theme either', async () => {
   await page.emulateMedia({ colorScheme: 'light' })
   await page.locator('html[data-theme=light]').waitFor()

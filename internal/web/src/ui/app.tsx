@@ -2,6 +2,7 @@ import { useEffect, useState } from 'preact/hooks'
 import { getWorkspace } from '../api'
 import { Problem } from '../http'
 import { showBadge } from '../badge'
+import { useMatch, wideQuery } from '../layout'
 import { needy } from '../list'
 import { go, leaveTerminal, place } from '../nav'
 import { isDark, onPrefs, prefs } from '../prefs'
@@ -25,7 +26,7 @@ import { WorkspacePage } from './workspace'
 
 export function App() {
   const { link, loaded } = useStore()
-  const [drawer, setDrawer] = useState(false)
+  const [drawer, setDrawer] = useDrawer()
   useTheme()
   useKeys()
   usePageTitle()
@@ -41,6 +42,14 @@ export function App() {
       <Toasts />
     </div>
   )
+}
+
+/** Whether the sidebar lies over the page, which it does on a phone alone: a page that becomes wider closes it. */
+function useDrawer(): [boolean, (open: boolean) => void] {
+  const [open, setOpen] = useState(false)
+  const wide = useMatch(wideQuery)
+  useEffect(() => { if (wide) setOpen(false) }, [wide])
+  return [open && !wide, setOpen]
 }
 
 function Page({ onMenu }: { onMenu: () => void }) {
