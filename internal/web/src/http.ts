@@ -55,7 +55,7 @@ export async function send(method: string, path: string, how: RequestInit = {}):
   try {
     response = await fetch(API + routed(path), { ...how, method, credentials: 'omit', redirect: 'error' })
   } catch {
-    throw new Problem(0, { code: 'unreachable', detail: 'The server does not answer. Sessions keep running without it.' })
+    throw new Problem(0, { code: 'unreachable', detail: 'The server does not answer. Sessions do not need it, but whether they run is not known until it does.' })
   }
   if (!response.ok) throw new Problem(response.status, parseProblem(await response.text().catch(() => '')))
   return response
@@ -66,7 +66,7 @@ export async function textOf(response: Response): Promise<string> {
   try {
     return await response.text()
   } catch {
-    throw new Problem(0, { code: 'unreachable', detail: 'The server’s answer was cut off. Sessions keep running without it.' })
+    throw new Problem(0, { code: 'unreachable', detail: 'The server’s answer was cut off. Sessions do not need it, but whether they run is not known until it answers again.' })
   }
 }
 

@@ -76,7 +76,7 @@ export function Impostor() {
       <p>The program that answers at <b>{location.host}</b> cannot prove that it is the server that this browser logged in to.
         Nothing was sent to it. Close this page, do not reload it, and log in with the link that this command prints:</p>
       <pre class="command">middleman open</pre>
-      <p class="hint">Sessions keep running. If the server comes back to this address, this page continues.</p>
+      <p class="hint">Sessions do not need the server, but whether they run is not known until it answers. If it comes back to this address, this page continues.</p>
     </div>
   )
 }

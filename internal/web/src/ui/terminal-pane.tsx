@@ -97,7 +97,7 @@ function Notice({ session, view, phase }: { session: Session; view: TerminalView
     case 'disconnected':
       return <Banner tone="unknown" spin><span>{phase.unanswered
         ? 'The session does not answer; its program may still be running. Trying again…'
-        : 'Disconnected from the server; sessions keep running without it. Reconnecting…'} {unsentWords(view)}</span>
+        : 'Disconnected from the server. Sessions do not need it, but whether they run is not known until it answers. Reconnecting…'} {unsentWords(view)}</span>
         <button class="quiet outlined" onClick={() => view.link.retryNow()}>Now</button></Banner>
     case 'watching':
       return <Banner tone="busy">Watching{phase.writer ? `; ${writerWords(phase.writer)} types here` : ''}
