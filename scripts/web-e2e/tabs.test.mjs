@@ -409,6 +409,23 @@ once('keys whose arrival is not known are told of; a cut with no keys is not', a
   await other.close()
 })
 
+once('long names that differ at their ends are told apart in the sidebar', async () => {
+  const name = 'task-with-a-rather-long-name-20'
+  server.middleman('new', name, '-d')
+  const row = page.locator('.sidebar').getByRole('link', { name: new RegExp(`${name}/bash`) })
+  await row.waitFor()
+  assert.match(await row.getAttribute('title'), new RegExp(`^${name}/bash\n\\w`))
+  const [drawn, room] = await row.evaluate((item) => {
+    const parts = [...item.querySelectorAll('[data-text]')]
+    const [, end] = parts
+    return [parts.map((p) => [p.dataset.text, p.scrollWidth > p.clientWidth]),
+      item.querySelector('.item-name').getBoundingClientRect().right - end.getBoundingClientRect().right]
+  })
+  assert.deepEqual(drawn, [['task-with-a-rather-long-nam', true], ['e-20/bash', false]])
+  assert.ok(room >= 0, `the end of the name is cut by ${-room} pixels`)
+  await shot(page, 'long-name')
+})
+
 test('no page complained, and no policy refused anything', () => {
   assert.deepEqual(complaints, [])
 })

@@ -88,11 +88,11 @@ export function Item({ row: r, name = nameOf(r), to = placeOf(r), wide, onNaviga
   const current = at.workspace === to.workspace && (!to.session || r.id === shownSession(r.workspace.id, at.session)?.id)
   return (
     <li>
-      <a class="item" href={pathOf(to)} aria-current={current && !wide ? 'page' : undefined} title={doing(r)}
+      <a class="item" href={pathOf(to)} aria-current={current && !wide ? 'page' : undefined} title={`${name}\n${doing(r)}`}
         onClick={(e) => { e.preventDefault(); go(to); onNavigate?.() }}>
         <i class={`dot ${toneOf(r)}`} />
         <span class="item-text">
-          <span class="item-name"><bdi>{name}</bdi></span>
+          <Name text={name} />
           <span class="item-sub"><span><bdi>{doing(r)}</bdi></span></span>
         </span>
         {wide && <BranchOf workspace={r.workspace} />}
@@ -102,6 +102,21 @@ export function Item({ row: r, name = nameOf(r), to = placeOf(r), wide, onNaviga
         <time class="hint" dateTime={r.since}>{ago(r.since)}</time>
       </a>
     </li>
+  )
+}
+
+const shortName = 16 // characters that always have room
+
+/** A name of which the middle is left out where there is no room: names often differ at their ends. */
+function Name({ text }: { text: string }) {
+  if (text.length <= shortName) return <span class="item-name"><bdi>{text}</bdi></span>
+  const slash = text.lastIndexOf('/')
+  const kept = slash < 0 ? 8 : Math.min(text.length - slash + 4, 14) // of WORKSPACE/SESSION the ends of both
+  return (
+    <span class="item-name cut">
+      <bdi class="whole-name">{text}</bdi>
+      <span aria-hidden="true" data-text={text.slice(0, -kept)} /><span aria-hidden="true" data-text={text.slice(-kept)} />
+    </span>
   )
 }
 
