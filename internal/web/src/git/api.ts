@@ -166,12 +166,14 @@ export const retry = (id: string) => request<{ workspace: Workspace }>('POST', o
 export const restore = (id: string) =>
   request<{ workspace: Workspace; warnings?: string[]; sessions: number }>('POST', of(id, '/restore'))
 
+export type Deleted = Workspace & { deleted_at?: string; not_restorable?: boolean }
+
 /** The deleted workspaces of a machine that can be restored or have transcripts, the latest first. */
-export async function listDeleted(runtime = ''): Promise<Workspace[]> {
-  const all: Workspace[] = []
+export async function listDeleted(runtime = ''): Promise<Deleted[]> {
+  const all: Deleted[] = []
   let cursor = ''
   do {
-    const page: { workspaces: Workspace[]; next?: string } =
+    const page: { workspaces: Deleted[]; next?: string } =
       await request('GET', `${runtime && `/runtimes/${runtime}`}/workspaces?deleted=1${cursor && `&cursor=${encodeURIComponent(cursor)}`}`)
     all.push(...page.workspaces)
     cursor = page.next ?? ''

@@ -1,12 +1,10 @@
 import { useEffect, useState } from 'preact/hooks'
-import type { Workspace } from '../api'
 import { onEach } from '../store'
 import { Dialog } from '../ui/dialog'
 import { ago, plural, visible } from '../words'
 import * as api from './api'
-import { restoreWorkspace } from './restore'
-
-type Gone = Workspace & { deleted_at?: string; not_restorable?: boolean }
+import type { Deleted as Gone } from './api'
+import { labelOf, restoreWorkspace } from './restore'
 
 /** Lists the deleted workspaces, and brings one back. */
 export default function Deleted({ onClose }: { onClose: () => void }) {
@@ -39,11 +37,11 @@ export default function Deleted({ onClose }: { onClose: () => void }) {
           {list?.map((w) => (
             <li key={w.id}>
               <span class="login-text">
-                <strong>{visible(w.runtime ? w.label : w.name)}</strong>
+                <strong>{visible(labelOf(w))}</strong>
                 <span class="hint">{[w.repository_name && visible(w.repository_name), w.branch && visible(w.branch), w.deleted_at && `deleted ${ago(w.deleted_at)} ago`.replace('now ago', 'just now')].filter(Boolean).join(' · ')}</span>
               </span>
               {w.not_restorable ? <span class="hint">transcripts only</span> : (
-                <button type="button" class="quiet outlined" disabled={busy !== ''} aria-label={`Restore ${w.runtime ? w.label : w.name}`} onClick={() => void restore(w)}>{busy === w.id ? 'Restoring…' : 'Restore'}</button>
+                <button type="button" class="quiet outlined" disabled={busy !== ''} aria-label={`Restore ${labelOf(w)}`} onClick={() => void restore(w)}>{busy === w.id ? 'Restoring…' : 'Restore'}</button>
               )}
             </li>
           ))}

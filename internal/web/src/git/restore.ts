@@ -1,11 +1,14 @@
-import type { Workspace } from '../api'
 import { go } from '../nav'
 import { mark, putWorkspace, toast } from '../store'
 import { plural, visible } from '../words'
 import * as api from './api'
+import type { Deleted } from './api'
+
+/** What a deleted workspace was called in lists and links. */
+export const labelOf = (w: Deleted) => (w.runtime ? w.label : w.name)
 
 /** Brings a deleted workspace back, shows it, and says what is not as it was. */
-export async function restoreWorkspace(gone: Workspace): Promise<void> {
+export async function restoreWorkspace(gone: Deleted): Promise<void> {
   const asked = mark()
   const { workspace, warnings, sessions } = await api.restore(gone.id)
   putWorkspace(workspace, asked)

@@ -1,6 +1,4 @@
 import { useEffect, useState } from 'preact/hooks'
-import { getWorkspace } from '../api'
-import { Problem } from '../http'
 import { showBadge } from '../badge'
 import { useMatch, wideQuery } from '../layout'
 import { needy } from '../list'
@@ -18,6 +16,7 @@ import { Home } from './home'
 import { NewWorkspace } from './new-workspace'
 import { Impostor, Login } from './login'
 import { Logins } from './logins'
+import { NotThere } from './not-there'
 import { hide, overlay, show } from './overlay'
 import { Palette } from './palette'
 import { NewSession, StopSession } from './session-dialogs'
@@ -64,27 +63,6 @@ function Page({ onMenu }: { onMenu: () => void }) {
       </header>
       {name ? <NotThere name={name} /> : state.workspaces.size + state.runtimes.size > 0 ? <Home /> : <Welcome />}
     </main>
-  )
-}
-
-/** What is no label may be a name that several have, or a longer form of a label: the server finds that. */
-function NotThere({ name }: { name: string }) {
-  const [several, setSeveral] = useState('')
-  useEffect(() => {
-    setSeveral('')
-    const namesakes = [...state.workspaces.values()].filter((w) => w.name === name).map((w) => w.label)
-    if (namesakes.length > 0) return setSeveral(`Several workspaces have this name: ${namesakes.join(', ')}`)
-    if (!name.includes('@')) return
-    getWorkspace(name)
-      .then((w) => { if (place().workspace === name) go({ ...place(), workspace: w.label }, true) })
-      .catch((e) => { if (e instanceof Problem && e.code === 'ambiguous') setSeveral(e.message) })
-  }, [name])
-  return (
-    <div class="empty">
-      <h2>No workspace {name}</h2>
-      <p>{several || 'It was deleted, or it never existed.'}</p>
-      <button class="quiet outlined" onClick={() => go({})}>All workspaces</button>
-    </div>
   )
 }
 
