@@ -8,7 +8,7 @@ import { becomes, complaints, launch, phase, prompted, run, seen, shot, toasted,
 import { fakeAgent, findings, phone } from './pages.mjs'
 import { Server } from './server.mjs'
 
-const server = new Server()
+const server = new Server('[profiles.a-rather-long-helper]\ncommand = ["cat"]\n')
 const agent = join(server.root, 'claude')
 let browser
 let context
@@ -221,8 +221,26 @@ test('it works sideways', async () => {
   await becomes(() => page.evaluate(() => document.querySelector('.terminal-host').terminal.rows >= 9), true, 'there are 9 rows')
   await becomes(() => page.evaluate(() => document.querySelector('.keys').getBoundingClientRect().bottom <= 390.5), true, 'the keys are on the screen')
   assert.equal(await wider(), 0)
+  const left = await page.evaluate(() => document.querySelector('.xterm-screen').getBoundingClientRect().left - document.querySelector('.workspace').getBoundingClientRect().left)
+  assert.ok(left >= 12, `the first column is ${left} pixels beside the sidebar`)
   await shot(page, 'phone-sideways')
   await page.setViewportSize(phone.viewport)
+})
+
+test('each chip in the head of a workspace has one line and a place of its own', async () => {
+  server.middleman('run', 'docs', '-d', '--name', 'helper', '-p', 'a-rather-long-helper')
+  await page.goto(url('/w/docs/helper'))
+  await phase(page, 'attached')
+  await page.getByText('profile a-rather-long-helper').waitFor()
+  await shot(page, 'phone-chips')
+  const chips = await page.locator('.bar .chip > span').evaluateAll((all) => all.filter((span) => span.checkVisibility())
+    .map((span) => ({ text: span.textContent, lines: Math.round(span.getBoundingClientRect().height / parseFloat(getComputedStyle(span).lineHeight)), over: span.getBoundingClientRect().right - span.parentElement.getBoundingClientRect().right })))
+  for (const { text, lines, over } of chips) {
+    assert.equal(lines, 1, text)
+    assert.ok(over <= 0, `${text} is ${over} pixels wider than its chip`)
+  }
+  await page.goto(url('/w/docs/bash'))
+  await phase(page, 'attached')
 })
 
 test('a drawer that is open closes when the page becomes wide', async () => {
