@@ -351,6 +351,7 @@ test('what is typed while the server is gone is told of, and nothing after it is
   await becomes(got, 'rm -rf /a')
   await server.kill()
   await phase(page, 'disconnected')
+  await page.getByText('Sessions do not need it, but whether they run is not known until it answers.').waitFor()
   await page.getByText('What you type is not sent.').waitFor()
   await page.keyboard.type('/b')
   await page.getByText('What you type is not sent: 2 keys so far.').waitFor()
