@@ -52,6 +52,8 @@ export interface Session {
   /** The bundle of its profile; unset for one that is built in or the user’s own. */
   bundle?: SessionBundle
   profile?: string
+  /** By which the program of its profile takes the conversation up again; unset if that is not known. */
+  conversation?: string
   exit?: Exit
   error?: string
   created_at: string
@@ -314,6 +316,9 @@ export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = fal
 
 export const startSession = (workspace: string, body: NewSession) =>
   request<Session>('POST', `/workspaces/${workspace}/sessions`, body)
+
+/** Takes the conversation of an ended session up again, in a session of its own. */
+export const resumeSession = (id: string) => request<Session>('POST', `/sessions/${id}/resume`, {})
 
 /** Stops a running session, which stays listed as exited; removes an ended one. */
 export const deleteSession = (id: string) => request<Session>('DELETE', `/sessions/${id}`)

@@ -22,6 +22,7 @@ export const Branch = () => (
 export const Trash = () => <Icon><path d="M3 4.5h10M6.5 4.5V3h3v1.5M4.5 4.5l.6 8.5h5.8l.6-8.5M6.8 7v3.8M9.2 7v3.8" /></Icon>
 export const Down = () => <Icon size={12}><path d="M4 6l4 4 4-4" /></Icon>
 export const Again = () => <Icon size={13}><path d="M12.8 8a4.8 4.8 0 1 1-1.4-3.4M11.6 2.2v2.6H9" /></Icon>
+export const Resume = () => <Icon size={13}><path d="M5 3.2v9.6L12.5 8z" /></Icon>
 export const Right = () => <Icon size={12}><path d="M6 4l4 4-4 4" /></Icon>
 export const More = () => <Icon><path d="M3.5 8h.01M8 8h.01M12.5 8h.01" stroke-width="2.2" /></Icon>
 export const Diff = () => <Icon size={13}><path d="M8 2.5v6M5 5.5h6M5 12.5h6" /></Icon>

@@ -27,6 +27,7 @@ export function sessionActions(workspace: Workspace, session: Session): Action[]
     all.push({ title: 'Split to the right', run: () => void splitWith(workspace, session, 'right').catch(report) })
     all.push({ title: 'Split below', run: () => void splitWith(workspace, session, 'below').catch(report) })
   }
+  if (canResume(session)) all.push({ title: `Resume ${session.name}`, run: () => resume(session) })
   if (canRestart(session)) all.push({ title: `Restart ${session.name}`, run: () => restart(workspace, session) })
   return all
 }
@@ -85,8 +86,23 @@ function Rename({ session, onClose }: { session: Session; onClose: () => void })
   )
 }
 
+const isOver = (s: Session) => !isLive(s) && s.state !== 'unreachable'
+
+/** The conversation of an ended session can be taken up again if it is known, and goes on nowhere else. */
+export const canResume = (s: Session) => isOver(s) && !!s.profile && !!s.conversation &&
+  !sessionsOf(s.workspace_id).some((other) => isLive(other) && other.profile === s.profile && other.conversation === s.conversation)
+
+/** Takes its conversation up again in a new session, and shows that; the ended one stays. */
+export function resume(session: Session): void {
+  const asked = mark()
+  api.resumeSession(session.id).then((started) => {
+    putSession(started, asked)
+    go({ workspace: session.workspace_name, session: started.name })
+  }, report)
+}
+
 /** An ended session can be started again if the browser knows all that it was started with: a bundle’s profile, or a command in a sandbox, has more. */
-export const canRestart = (s: Session) => !isLive(s) && s.state !== 'unreachable' && !s.bundle && (s.profile ? true : !s.sandbox && !!s.argv?.length)
+export const canRestart = (s: Session) => isOver(s) && !s.bundle && (s.profile ? true : !s.sandbox && !!s.argv?.length)
 
 /** Starts the same again under the same name; what the ended session printed stays, under another one. */
 export function restart(workspace: Workspace, session: Session): void {

@@ -4,9 +4,9 @@ import { go, pathOf } from '../nav'
 import { isLive, report } from '../store'
 import { stateWords, tone } from '../words'
 import { moveSession } from '../order'
-import { Again, Close, Down, Plus, Stop } from './icons'
+import { Again, Close, Down, Plus, Resume, Stop } from './icons'
 import { show } from './overlay'
-import { canRestart, restart, showRename } from './session-actions'
+import { canRestart, canResume, restart, resume, showRename } from './session-actions'
 import { closeSession, openSession } from './session-dialogs'
 import { Unseen } from './unseen'
 
@@ -38,6 +38,9 @@ export function Tabs({ workspace, sessions, current }: { workspace: Workspace; s
           </div>
         ))}
       </div>
+      {current && canResume(current) && (
+        <button class="quiet square" onClick={() => resume(current)} aria-label={`Resume ${current.name}`} title="Go on with its conversation"><Resume /></button>
+      )}
       {current && canRestart(current) && (
         <button class="quiet square" onClick={() => restart(workspace, current)} aria-label={`Restart ${current.name}`} title="Start the same again"><Again /></button>
       )}

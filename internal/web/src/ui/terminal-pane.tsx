@@ -14,6 +14,7 @@ import { Composer } from './composer'
 import { KeyRow } from './key-row'
 import { Question } from './question'
 import { SearchBar } from './search-bar'
+import { canResume, resume } from './session-actions'
 import { closeSession } from './session-dialogs'
 
 /** The terminal of one session, with what has to be said about it; the active one of several has the focus and the keys. */
@@ -104,9 +105,11 @@ function Notice({ session, view, phase }: { session: Session; view: TerminalView
         <button class="quiet outlined" onClick={() => takeOver(view)}>Take over</button></Banner>
     case 'refused':
       return <Banner tone="bad">{isLive(session) ? phase.message : stateWords(session)}
+        <ResumeButton session={session} />
         <button class="quiet outlined" onClick={() => view.link.connect()}>Try again</button></Banner>
     case 'exited':
       return <Banner tone={phase.exit.code === 0 ? 'done' : 'bad'}><span class="exit">{exitWords(phase.exit)}</span>
+        <ResumeButton session={session} />
         <button class="quiet outlined" onClick={() => closeSession(session)}>Remove</button></Banner>
     case 'busy':
       return <Choice view={view} title="Somebody else is typing here"
@@ -144,6 +147,9 @@ function unsentWords(view: TerminalView): string {
   const { missed } = view.link.delivery
   return `What you type is not sent${missed > 0 ? `: ${plural(missed, 'key')} so far` : ''}.`
 }
+
+const ResumeButton = ({ session }: { session: Session }) =>
+  canResume(session) ? <button class="quiet outlined" onClick={() => resume(session)}>Resume</button> : null
 
 const shownWanted = 120
 
