@@ -257,3 +257,58 @@ func (s *App) spec(ctx context.Context, id string, w workspace.Workspace, p plan
 		Clipboard:    p.clipboard,
 	}, applied, note, nil
 }
+
+// ListProfiles returns what a session can be started with by its name, besides the
+// shell: the built-in profiles and the user's.
+func (s *App) ListProfiles(ctx context.Context) (api.Profiles, error) {
+	return s.listProfiles(ctx, nil)
+}
+
+// ListWorkspaceProfiles is ListProfiles for a workspace. It has those of the
+// repository's agreed configuration too.
+func (s *App) ListWorkspaceProfiles(ctx context.Context, id string) (api.Profiles, error) {
+	w, err := s.Store.Workspace(ctx, id)
+	if err != nil {
+		return api.Profiles{}, err
+	}
+	repository, err := s.profilesOf(w)(ctx)
+	if err != nil {
+		return api.Profiles{}, err
+	}
+	return s.listProfiles(ctx, repository)
+}
+
+func (s *App) listProfiles(ctx context.Context, repository map[string]agent.Definition) (api.Profiles, error) {
+	list := []api.Profile{}
+	for _, p := range agent.Profiles(s.Profiles, repository).List() {
+		if p.Name != agent.Shell {
+			list = append(list, s.startable(ctx, p))
+		}
+	}
+	return api.Profiles{Profiles: list}, context.Cause(ctx)
+}
+
+// startable describes a profile as a session with it would be started.
+func (s *App) startable(ctx context.Context, p agent.Profile) api.Profile {
+	v := api.Profile{Name: p.Name, Program: p.Program, Source: p.Source}
+	if p.Bundle != "" {
+		id, name, digest := p.OfBundle()
+		_, of, err := s.openProfile(ctx, api.BundleRef{ID: id, Digest: digest}, name)
+		if err != nil {
+			v.Problem = s.redact(oneLine(err))
+			return v
+		}
+		p = agent.Profile{Name: p.Name, Source: agent.Bundle, Definition: of.Definition()}
+	}
+	v.TakesPrompt, v.Sandbox = len(p.Prompt) > 0, s.level("", p, nil)
+	env, _, err := s.sessionEnv(ctx, api.NewSession{CleanEnv: true}, p.Env)
+	if err == nil {
+		var argv []string
+		if argv, err = s.argv(p.Command, env); err == nil {
+			v.Path = argv[0]
+			return v
+		}
+	}
+	v.Problem = strings.TrimPrefix(s.redact(oneLine(err)), describeCommand(p.Command[0])+": ")
+	return v
+}

@@ -55,6 +55,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 	want = append(want, "GET /push-subscription", "PUT /push-subscription", "DELETE /push-subscription")
 	want = append(want, "GET /tokens", "POST /tokens", "DELETE /tokens/{token}", "POST /tokens/{token}/rotate")
 	want = append(want, "GET /approvals", "GET /approvals/{approval}", "POST /approvals/{approval}", "GET /sessions/{session}/approvals", "POST /sessions/{session}/approvals")
+	want = append(want, "GET /profiles", "GET /workspaces/{workspace}/profiles")
 	want = append(want, "POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}")
 	want = append(want, "GET /runtimes", "POST /runtimes", "DELETE /runtimes/{runtime}", "POST /runtimes/{runtime}/check", "GET /overview", "POST /runtimes/{runtime}/sessions/{session}/tickets")
 	for _, forwarded := range []string{
@@ -71,6 +72,7 @@ func TestOpenAPIListsAllRoutes(t *testing.T) {
 		"POST /prune", "DELETE /transcripts", "POST /import", "POST /repair", "POST /sessions/{session}/workers", "GET /config", "GET /trust", "POST /trust",
 		"DELETE /trust", "GET /workspaces/{workspace}/trust", "POST /workspaces/{workspace}/trust", "GET /workspaces/{workspace}/setup-log",
 		"POST /bundles", "GET /bundles", "GET /bundles/{bundle}", "GET /bundles/{bundle}/availability", "DELETE /bundles/{bundle}", "GET /search",
+		"GET /profiles", "GET /workspaces/{workspace}/profiles",
 	} {
 		want = append(want, strings.Replace(forwarded, " ", " /runtimes/{runtime}", 1))
 	}

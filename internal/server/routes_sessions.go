@@ -106,6 +106,7 @@ func (s *Server) sessionRoutes() {
 			return answer(s.ListSessions(ctx, "", in.page(), in.query()))
 		})
 	add(s, route(http.MethodGet, "/sessions/{session}", "get-session", "A session", accessSession), s.getSession)
+	s.profileRoutes()
 	stop := route(http.MethodDelete, "/sessions/{session}", "end-session", "Stop a session, or remove one that has ended", accessFull)
 	stop.Description = "A running session is stopped with everything that it started, and stays listed as exited. An ended session is removed with its output."
 	add(s, stop, s.deleteSession)
@@ -135,6 +136,15 @@ func (s *Server) sessionRoutes() {
 	wait.Description = "Searches the text of the present screen, and then of all new output, control sequences removed. In a regular expression ^ and $ match at each line. " +
 		"If the session ends first, it searches once more, and then the problem is ended. The command line's wait means the same."
 	add(s, wait, s.getWait)
+}
+
+func (s *Server) profileRoutes() {
+	add(s, route(http.MethodGet, "/profiles", "list-profiles", "The profiles that a session can be started with: built-in ones and the user's", accessFull),
+		func(ctx context.Context, _ *empty) (*reply[api.Profiles], error) { return answer(s.ListProfiles(ctx)) })
+	add(s, route(http.MethodGet, "/workspaces/{workspace}/profiles", "list-workspace-profiles", "The same for a session of a workspace, with those of its repository that the user agreed to", accessFull),
+		func(ctx context.Context, in *WorkspacePath) (*reply[api.Profiles], error) {
+			return answer(s.ListWorkspaceProfiles(ctx, in.Workspace))
+		})
 }
 
 func (s *Server) postSession(ctx context.Context, in *startIn) (*reply[api.Session], error) {

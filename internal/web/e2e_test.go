@@ -33,6 +33,7 @@ func TestInBrowser(t *testing.T) {
 
 	for suite, backends := range map[string][]string{
 		"e2e":     {"", "pty-owner"}, // "" is what a newcomer gets: tmux, where that is installed
+		"agents":  {""},
 		"changes": {""},
 		"hostile": {""},
 		"needs":   {""},

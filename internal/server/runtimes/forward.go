@@ -79,6 +79,8 @@ var forwards = map[string]forward{
 	"search":                  {out: of[api.Matches](), limit: slow},
 	"list-sessions":           {out: of[api.Sessions](), limit: quick},
 	"list-workspace-sessions": {out: of[api.Sessions](), limit: quick},
+	"list-profiles":           {out: of[api.Profiles](), limit: quick},
+	"list-workspace-profiles": {out: of[api.Profiles](), limit: quick},
 	"start-session":           {in: of[api.NewSession](), out: of[api.Session](), limit: slow},
 	"get-session":             {out: of[api.Session](), limit: quick},
 	"end-session":             {out: of[api.Session](), limit: slow, needs: api.FeatureKeepEnded, parameter: "keep"},

@@ -89,6 +89,9 @@ export interface SessionBundle {
   moved?: { revision?: number; digest?: string }
 }
 
+/** What a session may touch. */
+export type Level = 'none' | 'workspace' | 'strict'
+
 export interface Sandbox {
   level: 'workspace' | 'strict'
   method: string
@@ -170,7 +173,23 @@ export interface NewSession {
   name?: string
   command?: string[]
   profile?: string
+  /** The first prompt for the profile’s program. */
+  prompt?: string
+  sandbox?: Level
   size?: Size
+}
+
+/** A profile as a session with it would be started now. */
+export interface Profile {
+  name: string
+  program?: string
+  source: string
+  path?: string
+  /** Why it cannot be started. */
+  problem?: string
+  takes_prompt: boolean
+  /** The level of a session for which none is named. */
+  sandbox?: Level
 }
 
 export interface NewWorkspace {
@@ -313,6 +332,9 @@ export function deleteWorkspace(id: string, consent: DeleteConsent, dryRun = fal
   const text = query.toString()
   return request('DELETE', `/workspaces/${id}${text && '?' + text}`)
 }
+
+/** The profiles to start a session with; of a workspace (/workspaces/ID), of a runtime (/runtimes/NAME), or of the server (empty). */
+export const listProfiles = async (of: string) => (await request<{ profiles: Profile[] }>('GET', `${of}/profiles`)).profiles
 
 export const startSession = (workspace: string, body: NewSession) =>
   request<Session>('POST', `/workspaces/${workspace}/sessions`, body)

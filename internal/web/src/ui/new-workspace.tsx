@@ -4,8 +4,8 @@ import type { Mode } from '../api'
 import { go } from '../nav'
 import { prefs, rememberDirectory } from '../prefs'
 import { mark, putWorkspace, state } from '../store'
-import { nameFor, toArgv } from '../words'
 import { Dialog, Field } from './dialog'
+import { ProgramFields, sessionOf, shell } from './program'
 
 const modes: { mode: Mode; title: string; text: string }[] = [
   { mode: 'worktree', title: 'Worktree', text: 'A git worktree on a branch of its own' },
@@ -35,7 +35,7 @@ export function NewWorkspace({ directory: given, runtime: on = '', onClose }: Pr
   const [directory, setDirectory] = useState(given ?? paths[0] ?? '')
   const [name, setName] = useState('')
   const [base, setBase] = useState('')
-  const [command, setCommand] = useState('')
+  const [program, setProgram] = useState(shell)
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState('')
   const needsDirectory = mode !== 'directory'
@@ -51,7 +51,7 @@ export function NewWorkspace({ directory: given, runtime: on = '', onClose }: Pr
         name: name.trim() || undefined,
         directory: needsDirectory ? directory.trim() : undefined,
         base: (mode === 'worktree' && base.trim()) || undefined,
-        session: command.trim() ? { name: nameFor(command, []), command: toArgv(command.trim()) } : {},
+        session: sessionOf(program, []),
       }, runtime)
       if (needsDirectory && !runtime) rememberDirectory(directory.trim())
       putWorkspace(made.workspace, asked)
@@ -68,7 +68,7 @@ export function NewWorkspace({ directory: given, runtime: on = '', onClose }: Pr
       <form onSubmit={submit}>
         {machines.length > 0 && (
           <Field label="Machine">
-            <select name="machine" value={runtime} onChange={(e) => setRuntime(e.currentTarget.value)}>
+            <select name="machine" value={runtime} onChange={(e) => { setRuntime(e.currentTarget.value); setProgram({ ...program, profile: '' }) }}>
               <option value="">This server’s</option>
               {machines.map((name) => <option key={name} value={name}>{name}</option>)}
             </select>
@@ -103,10 +103,8 @@ export function NewWorkspace({ directory: given, runtime: on = '', onClose }: Pr
             </Field>
           )}
         </div>
-        <Field label="Command" hint="Run by sh -c. Empty starts your shell.">
-          <input name="command" class="mono" placeholder="your shell" value={command} autocomplete="off" spellcheck={false}
-            onInput={(e) => setCommand(e.currentTarget.value)} />
-        </Field>
+        <ProgramFields from={runtime && `/runtimes/${runtime}`} program={program} onChange={setProgram}
+          commandHint="Run by sh -c. Empty starts your shell." />
         {error && <p class="problem" role="alert">{error}</p>}
         <footer>
           <button type="button" class="quiet" onClick={onClose}>Cancel</button>

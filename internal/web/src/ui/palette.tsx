@@ -45,7 +45,7 @@ function entries(): Entry[] {
   }
   if (current) {
     all.push(
-      { title: 'New shell', detail: `in ${current.label}`, run: () => void openSession(current, '').catch(report) },
+      { title: 'New shell', detail: `in ${current.label}`, run: () => void openSession(current).catch(report) },
       { title: 'New session…', detail: `in ${current.label}`, run: () => show({ is: 'new-session', workspace: current }) },
       { title: 'Delete workspace…', detail: current.label, run: () => show({ is: 'delete-workspace', workspace: current }) },
     )

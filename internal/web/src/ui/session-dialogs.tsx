@@ -3,18 +3,15 @@ import * as api from '../api'
 import type { Session, Workspace } from '../api'
 import { go } from '../nav'
 import { isLive, mark, putSession, removeSession, report, sessionsOf, useStore } from '../store'
-import { nameFor, toArgv } from '../words'
 import { forgetView } from '../term/views'
 import { Dialog, Field } from './dialog'
 import { show } from './overlay'
+import { ProgramFields, sessionOf, shell } from './program'
 
-/** Starts a session and shows it; no command means the user's shell. */
-export async function openSession(workspace: Workspace, command: string, name = ''): Promise<void> {
+/** Starts a session and shows it; without a command or a profile it is the user’s shell. */
+export async function openSession(workspace: Workspace, how: api.NewSession = {}): Promise<void> {
   const asked = mark()
-  const session = await api.startSession(workspace.id, {
-    name: name || nameFor(command, sessionsOf(workspace.id).map((s) => s.name)),
-    command: command ? toArgv(command) : undefined,
-  })
+  const session = await api.startSession(workspace.id, how)
   putSession(session, asked)
   go({ workspace: workspace.label, session: session.name })
 }
@@ -29,7 +26,7 @@ export function closeSession(session: Session): void {
 }
 
 export function NewSession({ workspace, onClose }: { workspace: Workspace; onClose: () => void }) {
-  const [command, setCommand] = useState('')
+  const [program, setProgram] = useState(shell)
   const [name, setName] = useState('')
   const [busy, setBusy] = useState(false)
   const [error, setError] = useState('')
@@ -37,7 +34,8 @@ export function NewSession({ workspace, onClose }: { workspace: Workspace; onClo
     event.preventDefault()
     setBusy(true)
     try {
-      await openSession(workspace, command.trim(), name.trim())
+      const how = sessionOf(program, sessionsOf(workspace.id).map((s) => s.name))
+      await openSession(workspace, { ...how, name: name.trim() || how.name })
       onClose()
     } catch (problem) {
       setError((problem as Error).message)
@@ -47,10 +45,8 @@ export function NewSession({ workspace, onClose }: { workspace: Workspace; onClo
   return (
     <Dialog title={`New session in ${workspace.label}`} onClose={onClose}>
       <form onSubmit={submit}>
-        <Field label="Command" hint="Run by sh -c in the workspace’s directory. Empty starts your shell.">
-          <input name="command" class="mono" autofocus placeholder="your shell" value={command} autocomplete="off"
-            spellcheck={false} onInput={(e) => setCommand(e.currentTarget.value)} />
-        </Field>
+        <ProgramFields from={`/workspaces/${workspace.id}`} program={program} onChange={setProgram} autofocus
+          commandHint="Run by sh -c in the workspace’s directory. Empty starts your shell." />
         <Field label="Name">
           <input name="name" placeholder="chosen for you" value={name} autocomplete="off" spellcheck={false}
             onInput={(e) => setName(e.currentTarget.value)} />

@@ -50,8 +50,8 @@ export function Tabs({ workspace, sessions, current }: { workspace: Workspace; s
           {isLive(current) ? <Stop /> : <Close />}
         </button>
       )}
-      <button class="quiet square" aria-label="New shell" title="New shell" onClick={() => void openSession(workspace, '').catch(report)}><Plus /></button>
-      <button class="quiet square slim" aria-label="New session with a command" title="New session with a command…"
+      <button class="quiet square" aria-label="New shell" title="New shell" onClick={() => void openSession(workspace).catch(report)}><Plus /></button>
+      <button class="quiet square slim" aria-label="New session with a command" title="New session with an agent or a command…"
         onClick={() => show({ is: 'new-session', workspace })}><Down /></button>
     </div>
   )

@@ -103,7 +103,7 @@ function Content({ workspace, session }: { workspace: Workspace; session?: Sessi
     <div class="empty">
       <h2>No sessions</h2>
       <p>A session is one program on one terminal. It keeps running when this page is closed.</p>
-      <button class="primary" onClick={() => void openSession(workspace, '').catch(report)}><Plus />New shell</button>
+      <button class="primary" onClick={() => void openSession(workspace).catch(report)}><Plus />New shell</button>
     </div>
   )
 }
