@@ -38,6 +38,7 @@ var needs = map[string]string{
 	"prune": "full", "forget-transcripts": "full", "import": "full", "repair": "full", "rename-workspace": "full", "get-server": "full", "stop-server": "full", "restart-server": "full", "merge-workspace": "full", "push-workspace": "full", "import-sandbox": "full", "rename-session": "full", "resume-session": "full", "agent-status": "session",
 	"get-config": "full", "get-workspace-config": "full", "trust-config": "full", "trust-workspace-config": "full",
 	"request-approval": "own", "answer-approval": "full", "list-approvals": "read", "list-session-approvals": "read", "get-approval": "read",
+	"list-profiles": "full", "list-workspace-profiles": "full", "runtime-list-profiles": "full", "runtime-list-workspace-profiles": "full",
 	"push-bundle": "full", "remove-bundle": "full", "list-bundles": "read", "get-bundle": "read", "check-bundle": "read",
 	"list-trust": "full", "revoke-trust": "full", "get-setup-log": "full",
 
