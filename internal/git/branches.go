@@ -144,7 +144,7 @@ func (p Dirs) inWay(ctx context.Context, branch string) (string, error) {
 }
 
 // inOtherCase returns an existing branch whose name differs from branch, or from the
-// beginning of it, in case alone, or "".
+// beginning of it, in case at most, or "".
 func (p Dirs) inOtherCase(ctx context.Context, branch string) (found string, err error) {
 	c := p.Look("for-each-ref", "--format=%(refname:lstrip=2)", "refs/heads/")
 	c.Lines = true
@@ -190,6 +190,9 @@ func (p Dirs) MakeBranch(ctx context.Context, branch, commit, note string) (bool
 		}
 		if lookErr != nil {
 			return false, lookErr
+		}
+		if by == branch {
+			return false, nil // another process has made it since
 		}
 		if by != "" {
 			return false, &BranchInWayError{Branch: branch, By: by}

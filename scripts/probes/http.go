@@ -61,7 +61,6 @@ var local = []operation{
 	{"GET", "/overview", "", "all workspaces and sessions of all the user's machines"},
 	{"POST", "/prune", "{}", "the removal of what is left over"},
 	{"GET", "/profiles", "", "which agents are installed, and where"},
-	{"GET", "/profiles", "", "which agents are installed, and where"},
 	{"GET", "/push-subscription", "", "where a browser is notified"},
 	{"PUT", "/push-subscription", `{"endpoint":"https://push.example/","key":"","auth":""}`, "what agents do, told to the attacker for good"},
 	{"DELETE", "/push-subscription", "", "a user who is not told that an agent waits"},

@@ -75,7 +75,7 @@ once('its ended session is resumed on the same conversation, beside Restart', as
   await page.locator('.banner .exit').waitFor()
   await shot(page, 'agent-ended')
   const tabs = page.locator('.tabs').getByRole('button', { name: /^(Resume|Restart) claude$/ })
-  assert.deepEqual(await tabs.evaluateAll((all) => all.map((b) => b.ariaLabel)), ['Resume claude', 'Restart claude'])
+  await becomes(() => tabs.evaluateAll((all) => all.map((b) => b.ariaLabel)), ['Resume claude', 'Restart claude']) // the list is told of the end later
   await button('More actions').click()
   const actions = await dialog().locator('.actions button').allTextContents()
   assert.equal(actions.indexOf('Restart claude'), actions.indexOf('Resume claude') + 1)
