@@ -2,7 +2,6 @@ package workspace
 
 import (
 	"errors"
-	"math"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -35,13 +34,4 @@ func allocated(f *os.File, size int64) int64 {
 		return size
 	}
 	return min(info.Blocks*512, size)
-}
-
-// room returns how many bytes the disk has left where a file is.
-func room(f *os.File) int64 {
-	var system unix.Statfs_t
-	if unix.Fstatfs(int(f.Fd()), &system) != nil || system.Blocks == 0 { // it does not know
-		return math.MaxInt64
-	}
-	return int64(system.Bavail) * int64(system.Frsize)
 }

@@ -4,7 +4,6 @@ package workspace
 
 import (
 	"errors"
-	"math"
 	"os"
 )
 
@@ -16,6 +15,3 @@ func nextData(_ *os.File, offset, size int64) (start, end int64) { return offset
 
 // allocated returns size.
 func allocated(_ *os.File, size int64) int64 { return size }
-
-// room returns no bound: a full disk shows when it is full.
-func room(*os.File) int64 { return math.MaxInt64 }

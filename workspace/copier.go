@@ -15,6 +15,7 @@ import (
 	"middleman/internal/fault"
 	"middleman/internal/plainfile"
 	"middleman/internal/plaintext"
+	"middleman/workspace/basedir"
 )
 
 const (
@@ -215,7 +216,7 @@ func (c *copier) content(ctx context.Context, to, from *os.File, size int64) err
 	if cloneFile(to, from) == nil {
 		return nil
 	}
-	if needs, has := allocated(from, size), room(to); needs > has {
+	if needs, has := allocated(from, size), basedir.Room(to); needs > has {
 		return fmt.Errorf("it takes %s, and the disk has %s: %w", plaintext.Bytes(needs), plaintext.Bytes(has), syscall.ENOSPC)
 	}
 	for done := int64(0); done < size; {

@@ -346,5 +346,5 @@ func putBack(base *os.Root, w Workspace) (bool, error) {
 	if w.Mode != ModeWorktree {
 		return true, nil
 	}
-	return true, keep.UnlockNested(w.GitDir, w.ID)
+	return true, errors.Join(keep.UnlockNested(w.GitDir, w.ID), git.Whole(w.GitDir).DropStage(w.ID))
 }

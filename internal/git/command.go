@@ -63,6 +63,7 @@ type Dirs struct {
 	CommonDir string // the repository's; differs from GitDir in a linked worktree only
 	WorkTree  string // the top of the checkout; "" for a command that needs none
 	Index     string // a file to use instead of the checkout's index; or ""
+	Objects   string // a directory for new objects, see Staging; or ""
 }
 
 // env names the directories with slashes: git on Windows compares them with its own
@@ -74,6 +75,10 @@ func (p Dirs) env() []string {
 	}
 	if p.Index != "" {
 		env = append(env, "GIT_INDEX_FILE="+filepath.ToSlash(p.Index))
+	}
+	if p.Objects != "" {
+		env = append(env, "GIT_OBJECT_DIRECTORY="+filepath.ToSlash(p.Objects),
+			"GIT_ALTERNATE_OBJECT_DIRECTORIES="+quotedName(filepath.ToSlash(p.objects()))) // a list: a path may have a colon
 	}
 	return env
 }

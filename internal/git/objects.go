@@ -52,6 +52,20 @@ func (p Dirs) Store(ctx context.Context, kind string, content io.Reader) (string
 // byte. For each file, in order, it calls stored with the index in paths and
 // the name of the object.
 func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored func(at int, object string)) error {
+	c := p.Alter("hash-object", "-w", "--no-filters", "--stdin-paths")
+	c.Config = Durable
+	return c.eachFile(ctx, dir, paths, stored)
+}
+
+// NameFiles is StoreFiles without storing anything.
+func (p Dirs) NameFiles(ctx context.Context, dir string, paths []string, named func(at int, object string)) error {
+	c := p.Look("hash-object", "--no-filters", "--stdin-paths")
+	c.Limit = ChangeTime // there may be many
+	return c.eachFile(ctx, dir, paths, named)
+}
+
+// eachFile runs c, which prints the name of an object for each of paths.
+func (c Command) eachFile(ctx context.Context, dir string, paths []string, each func(at int, object string)) error {
 	if len(paths) == 0 {
 		return nil
 	}
@@ -64,12 +78,11 @@ func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored
 		}
 		names.WriteString(quotedName(path) + "\n")
 	}
-	c := p.Alter("hash-object", "-w", "--no-filters", "--stdin-paths")
-	c.Dir, c.Stdin, c.Config, c.Lines = dir, strings.NewReader(names.String()), Durable, true
+	c.Dir, c.Stdin, c.Lines = dir, strings.NewReader(names.String()), true
 	n := 0
 	c.Each = func(object string) {
 		if n < len(paths) {
-			stored(n, object)
+			each(n, object)
 		}
 		n++
 	}
@@ -77,7 +90,7 @@ func (p Dirs) StoreFiles(ctx context.Context, dir string, paths []string, stored
 		return err
 	}
 	if n != len(paths) {
-		return fmt.Errorf("git stored %d of %d files of %s", n, len(paths), dir)
+		return fmt.Errorf("git read %d of %d files of %s", n, len(paths), dir)
 	}
 	return nil
 }

@@ -133,7 +133,7 @@ func ReplaceWith(path string, k Keep, write func(f *os.File) error) error {
 		return errors.Join(err, os.Remove(f.Name()))
 	}
 	if k == Durable {
-		return syncDir(filepath.Dir(path))
+		return SyncDir(filepath.Dir(path))
 	}
 	return nil
 }

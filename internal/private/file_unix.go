@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 
@@ -35,13 +36,17 @@ func judgeFile(path string, info fs.FileInfo) *Problem {
 	return nil
 }
 
-// syncDir syncs a directory, which makes a rename in it durable.
-func syncDir(path string) error {
+// SyncDir syncs a directory, which makes a rename in it durable. Some file systems cannot
+// do that, and say so (fsync(2)); that is no error.
+func SyncDir(path string) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f.Sync(), f.Close())
+	if err = f.Sync(); errors.Is(err, syscall.EINVAL) || errors.Is(err, errors.ErrUnsupported) {
+		err = nil
+	}
+	return errors.Join(err, f.Close())
 }
 
 // Mkdir makes one directory, for this user alone. An existing one is fs.ErrExist.

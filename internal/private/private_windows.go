@@ -51,9 +51,9 @@ func RemoveAll(path string) error {
 	}
 }
 
-// syncDir does nothing: a directory cannot be synced, and the file system logs a
+// SyncDir does nothing: a directory cannot be synced, and the file system logs a
 // rename.
-func syncDir(string) error { return nil }
+func SyncDir(string) error { return nil }
 
 // Survey checks root and everything below it, and returns the problems: files with
 // another owner, files that others can write, and links. Of parts it does not enter the

@@ -1,6 +1,7 @@
 package keep
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -52,6 +53,9 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 			limit = maxIgnoredBytes
 		}
 		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, limit))
+		if errors.Is(err, fs.ErrPermission) {
+			return c, unreadable([]string{"something in " + name})
+		}
 		if err != nil {
 			return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 		}
@@ -138,36 +142,36 @@ func (c choice) verdict(name string) verdict {
 	return verdict{keep: true, descend: true}
 }
 
-// listFiles lists what is in dir, beginning with dir itself as ".". odd names,
-// one per line, what is not kept: sockets and the like, and the setuid and
-// setgid bits of files that belong to another user or group.
-func listFiles(dir string, judge func(name string, dir bool) verdict) (files []file, odd []string, err error) {
+// listing is what listFiles finds. odd names, one per line, what is not kept: sockets and
+// the like, and the setuid and setgid bits of files that belong to another user or group.
+// closed names what we may not read; a directory's name ends with a slash.
+type listing struct {
+	files       []file
+	odd, closed []string
+}
+
+// listFiles lists what is in dir, beginning with dir itself as ".".
+func listFiles(dir string, judge func(name string, dir bool) verdict) (l listing, err error) {
 	dir = plainfile.Exact(dir)
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		below, err := filepath.Rel(dir, path)
-		if err != nil {
-			return err
-		}
+		below, relErr := filepath.Rel(dir, path)
 		name := filepath.ToSlash(below)
+		switch {
+		case relErr != nil:
+			return relErr
+		case errors.Is(err, fs.ErrPermission) && entry != nil:
+			l.closed = append(l.closed, name+"/")
+			return fs.SkipDir
+		case err != nil:
+			return err
+		}
 		v := verdict{keep: true, descend: true}
 		if name != "." {
 			v = judge(name, entry.IsDir())
 		}
 		if v.keep {
-			f, err := describeFile(path, name)
-			switch {
-			case err != nil:
+			if err := l.add(path, name); err != nil {
 				return err
-			case f.Mode.IsRegular(), f.Mode.IsDir(), f.Mode.Type() == fs.ModeSymlink:
-				files = append(files, f)
-				if f.Bits != f.Mode&specialBits {
-					odd = append(odd, "setuid or setgid of "+plaintext.Quoted(name)+" (it belongs to another user or group)")
-				}
-			default:
-				odd = append(odd, plaintext.Quoted(name)+" (it is not a file, link or directory)")
 			}
 		}
 		if entry.IsDir() && !v.descend {
@@ -175,7 +179,55 @@ func listFiles(dir string, judge func(name string, dir bool) verdict) (files []f
 		}
 		return nil
 	})
-	return files, odd, err
+	return l, err
+}
+
+// add adds the file at path.
+func (l *listing) add(path, name string) error {
+	f, err := describeFile(path, name)
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		l.closed = append(l.closed, name)
+	case err != nil:
+		return err
+	case f.Mode.IsRegular(), f.Mode.IsDir(), f.Mode.Type() == fs.ModeSymlink:
+		l.files = append(l.files, f)
+		if f.Bits != f.Mode&specialBits {
+			l.odd = append(l.odd, "setuid or setgid of "+plaintext.Quoted(name)+" (it belongs to another user or group)")
+		}
+		if !isReadable(path, f.Mode) {
+			l.closed = append(l.closed, name)
+		}
+	default:
+		l.odd = append(l.odd, plaintext.Quoted(name)+" (it is not a file, link or directory)")
+	}
+	return nil
+}
+
+// isReadable reports whether we may read a file. It opens only one that not everybody may
+// read; the walk opens directories.
+func isReadable(path string, mode fs.FileMode) bool {
+	if !mode.IsRegular() || mode.Perm()&0o444 == 0o444 {
+		return true
+	}
+	f, err := plainfile.OpenFollowed(path)
+	if err == nil {
+		err = f.Close()
+	}
+	return !errors.Is(err, fs.ErrPermission)
+}
+
+// unreadable returns the error for what we may not read: git could not store it.
+func unreadable(names []string) error {
+	const most = 5
+	var list []string
+	for _, name := range names[:min(most, len(names))] {
+		list = append(list, plaintext.Quoted(name))
+	}
+	if n := len(names) - most; n > 0 {
+		list = append(list, fmt.Sprintf("%d more", n))
+	}
+	return fmt.Errorf("%s cannot be read: make it readable (`chmod u+rX`; as root, what belongs to another user), or remove it", strings.Join(list, ", "))
 }
 
 // specialBits are the mode bits beyond the permissions.
@@ -204,7 +256,7 @@ func describeFile(path, name string) (file, error) {
 	if err != nil {
 		return file{}, err
 	}
-	f := file{Path: []byte(name), Mode: info.Mode(), Time: info.ModTime(), Bits: bitsToKeep(info)}
+	f := file{Path: []byte(name), Mode: info.Mode(), Time: info.ModTime(), Bits: bitsToKeep(info), size: info.Size()}
 	if f.Mode.Type() == fs.ModeSymlink {
 		target, err := os.Readlink(path)
 		if err != nil {

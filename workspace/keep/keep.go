@@ -92,7 +92,8 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	if !blind && !worthKeeping(d.Workspace, *d.Seen, chosen) {
 		return nil
 	}
-	k := &snapshotWriter{w: d.Workspace, repo: repo, entry: entry, dir: d.Dir, chosen: chosen, blind: blind, objects: map[string]string{}}
+	k := newSnapshotWriter(d.Workspace, entry, d.Dir, chosen)
+	k.blind = blind
 	err = d.Report.Advancing("keep", func(tell func(string)) (string, error) {
 		if err := lockNested(d.Seen.Nested, d.Workspace.ID); err != nil {
 			return "", err

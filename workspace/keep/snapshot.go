@@ -61,12 +61,14 @@ type file struct {
 	Time   time.Time   `json:"time"`
 	Blob   string      `json:"blob,omitempty"`
 	Target []byte      `json:"target,omitempty"`
+
+	size int64 // when a delete listed it
 }
 
 // storeSnapshot makes the commit of s and points the ref at it. The commit
 // makes objects, which maps names to kinds, reachable. If an interrupted delete
 // left a snapshot, that stays reachable through the new one.
-func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[string]string) error {
+func storeSnapshot(ctx context.Context, p *git.Staging, s snapshot, objects map[string]string) error {
 	manifest, err := json.Marshal(s)
 	if err != nil {
 		return err
@@ -106,7 +108,10 @@ func storeSnapshot(ctx context.Context, p git.Dirs, s snapshot, objects map[stri
 	if err != nil {
 		return err
 	}
-	return pointTrash(ctx, p, s.ID, commit, before)
+	if err := p.Land(); err != nil {
+		return err
+	}
+	return pointTrash(ctx, p.Repository, s.ID, commit, before)
 }
 
 // pointTrash moves the ref of a snapshot to commit, and checks that every

@@ -15,7 +15,6 @@ import (
 
 	"middleman/internal/git"
 	"middleman/internal/plainfile"
-	"middleman/workspace/look"
 	"middleman/workspace/model"
 )
 
@@ -32,19 +31,34 @@ type snapshotWriter struct {
 	chosen  choice
 	blind   bool // the inspection failed, and the user agreed to lose anything
 	tell    func(string)
+	staged  *git.Staging // takes new objects until all is there
 	snap    snapshot
 	objects map[string]string // objects that the snapshot must make reachable, with their kinds
 }
 
-func (k *snapshotWriter) run(ctx context.Context) error {
-	k.snap = snapshot{Version: snapshotVersion, ID: k.w.ID, Name: k.w.Name, Root: k.w.Root, Made: time.Now().UTC(), Unkept: k.chosen.unkept}
+func newSnapshotWriter(w model.Workspace, entry, dir string, chosen choice) *snapshotWriter {
+	k := &snapshotWriter{w: w, repo: git.Whole(w.GitDir), entry: entry, dir: dir, chosen: chosen, objects: map[string]string{}}
+	k.snap = snapshot{Version: snapshotVersion, ID: w.ID, Name: w.Name, Root: w.Root, Made: time.Now().UTC(), Unkept: chosen.unkept}
+	if entry != "" {
+		k.snap.Entry = filepath.Base(entry)
+	}
+	return k
+}
+
+func (k *snapshotWriter) run(ctx context.Context) (err error) {
+	if err := k.prepare(ctx); err != nil {
+		return err
+	}
+	if k.staged, err = k.repo.Stage(k.w.ID); err != nil {
+		return err
+	}
+	defer k.staged.Close() // of what it could not remove the next delete removes the rest
 	hashes, err := k.keepBranches(ctx)
 	if err != nil {
 		return err
 	}
 	if k.entry != "" {
-		k.snap.Entry = filepath.Base(k.entry)
-		if err := k.keepState(ctx); err != nil {
+		if err := k.storeAll(ctx, k.entry, k.snap.State); err != nil {
 			return err
 		}
 		more, err := k.namedByState()
@@ -60,17 +74,15 @@ func (k *snapshotWriter) run(ctx context.Context) error {
 			return err
 		}
 	}
-	if k.dir != "" {
-		if err := k.keepFiles(ctx); err != nil {
-			return err
-		}
+	if err := k.storeAll(ctx, k.dir, k.snap.Files); err != nil {
+		return err
 	}
 	slices.Sort(hashes)
 	err = k.repo.Kinds(ctx, slices.Compact(hashes), func(object, kind string) { k.objects[object] = kind })
 	if err != nil {
 		return err
 	}
-	return storeSnapshot(ctx, k.repo, k.snap, k.objects)
+	return storeSnapshot(ctx, k.staged, k.snap, k.objects)
 }
 
 // keepBranches records the workspace's branch and the one that HEAD names. It
@@ -136,7 +148,7 @@ func (k *snapshotWriter) keepBranch(ctx context.Context, name string) (branch, e
 	if err != nil {
 		return b, err
 	}
-	if b.Reflog, err = k.repo.Store(ctx, "blob", strings.NewReader(string(log))); err != nil {
+	if b.Reflog, err = k.staged.Store(ctx, "blob", strings.NewReader(string(log))); err != nil {
 		return b, err
 	}
 	k.objects[b.Reflog] = "blob"
@@ -148,56 +160,26 @@ func reflogOf(repo git.Dirs, name string) string {
 	return filepath.Join(repo.CommonDir, "logs", "refs", "heads", filepath.FromSlash(name))
 }
 
-// keepState keeps git's directory for the worktree byte for byte: the index,
-// HEAD and its reflog, refs of the worktree, the state of an operation, and the
-// repositories of submodules.
-func (k *snapshotWriter) keepState(ctx context.Context) error {
-	files, _, err := listFiles(k.entry, func(name string, _ bool) verdict {
-		if strings.HasSuffix(name, ".lock") && !strings.Contains(name, "/") || name == restoredMark {
-			return verdict{} // a killed git or restore left it
-		}
-		return verdict{keep: true, descend: true}
-	})
-	if err != nil {
-		return err
-	}
-	k.snap.State = files
-	return k.storeAll(ctx, k.entry, files)
-}
-
-// keepFiles keeps the workspace's directory except what was not chosen.
-func (k *snapshotWriter) keepFiles(ctx context.Context) error {
-	own := look.CheckGitFile(k.dir, k.entry) == nil
-	files, odd, err := listFiles(k.dir, func(name string, dir bool) verdict {
-		if name == ".git" && !dir && own {
-			return verdict{} // a restore writes it
-		}
-		return k.chosen.verdict(name)
-	})
-	if err != nil {
-		return err
-	}
-	k.snap.Files = files
-	k.snap.Unkept = append(k.snap.Unkept, odd...)
-	return k.storeAll(ctx, k.dir, files)
-}
-
 // storeAll stores the regular files among files, which lie in dir.
 func (k *snapshotWriter) storeAll(ctx context.Context, dir string, files []file) error {
-	var regular []*file
-	var paths []string
+	regular, paths := regularFiles(files)
+	one := countFiles(k.tell, len(regular))
+	return k.staged.StoreFiles(ctx, dir, paths, func(at int, object string) {
+		regular[at].Blob = object
+		k.objects[object] = "blob"
+		one()
+	})
+}
+
+// regularFiles returns the regular files among files, and their paths.
+func regularFiles(files []file) (regular []*file, paths []string) {
 	for i := range files {
 		if files[i].Mode.IsRegular() {
 			regular = append(regular, &files[i])
 			paths = append(paths, string(files[i].Path))
 		}
 	}
-	one := countFiles(k.tell, len(regular))
-	return k.repo.StoreFiles(ctx, dir, paths, func(at int, object string) {
-		regular[at].Blob = object
-		k.objects[object] = "blob"
-		one()
-	})
+	return regular, paths
 }
 
 // keepIndexed keeps the objects that the index names. Objects that were missing
