@@ -71,12 +71,12 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	}
 	seen, err := look.ForDelete(ctx, w, dir, m.ownsBranch(w))
 	if err != nil && !errors.Is(err, ErrMissing) {
-		err = look.Unkeepable(ctx, w, err)
+		err = keep.Unreadable(w, dir, seen, look.Unkeepable(ctx, w, err))
 	}
 	if err != nil {
 		return seen.Loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
-	loss, err := keep.Forecast(w, dir, seen)
+	loss, err := keep.Forecast(ctx, w, dir, seen)
 	if err != nil {
 		return loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

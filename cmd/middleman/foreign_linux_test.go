@@ -57,3 +57,42 @@ func TestForeignDirectories(t *testing.T) {
 	}
 	o.must(o.command("prune"))
 }
+
+// What the user may not read cannot be kept: rm and its forecast name it, and say what to
+// do. A FIFO is no reason to refuse, and the forecast says that it is not kept.
+func TestUnreadableFiles(t *testing.T) {
+	o := ordinary(t)
+	repository := filepath.Join(o.home, "repository")
+	o.must(o.shell(`git init -q "$0" && cd "$0" && echo ignored/ >.gitignore && git add . &&
+		git -c user.name=n -c user.email=n@example.org commit -qm first`, repository))
+	for _, x := range []struct{ name, make, unread string }{
+		{"file", "echo mine >secret; chmod 0 secret", "secret cannot be read"},
+		{"directory", "mkdir closed; echo mine >closed/file; chmod 0 closed", "closed/ cannot be read"},
+		{"unlisted", "mkdir -p d/closed; echo mine >d/closed/file; chmod 0400 d/closed", "d/closed/file cannot be read"},
+		{"ignored", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored/file", "ignored/file cannot be read"},
+		{"closed", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored", "in ignored/ cannot be read"},
+		{"fifo", "echo mine >new; mkfifo pipe", ""},
+	} {
+		o.must(o.command("new", x.name, "-d", "--no-session", "-C", repository))
+		path := strings.TrimSpace(o.must(o.command("path", x.name)))
+		o.must(o.shell(`cd "$0" && `+x.make, path))
+		forecast, err := o.command("rm", x.name, "-n").CombinedOutput()
+		text := string(forecast)
+		if x.unread == "" {
+			if err != nil || !strings.Contains(text, "would not be kept: pipe (it is not a file, link or directory)\n") || !strings.Contains(text, "would bring the rest back") {
+				t.Errorf("%s: rm -n: %v: %s", x.name, err, text)
+			}
+		} else {
+			if err == nil || !strings.Contains(text, x.unread) || !strings.Contains(text, "chmod u+rX") || strings.Contains(text, "rm --discard-work deletes it") {
+				t.Errorf("%s: rm -n: %v: %s", x.name, err, text)
+			}
+			if out, err := o.command("rm", x.name, "--discard-work").CombinedOutput(); err == nil || !strings.Contains(string(out), x.unread) || !strings.Contains(string(out), "chmod u+rX") {
+				t.Errorf("%s: rm: %v: %s", x.name, err, out)
+			}
+			o.must(o.shell(`chmod -R u+rwX "$0"`, path))
+		}
+		o.must(o.command("rm", x.name, "--discard-work"))
+		o.must(o.command("restore", x.name))
+		o.must(o.command("rm", x.name, "--discard-work"))
+	}
+}

@@ -80,8 +80,9 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	if err != nil {
 		return api.Deleted{}, err
 	}
-	// No consent lets a delete remove what has the directory's place, so nothing is stopped.
-	if d.unknown != nil && (dryRun || !c.DiscardWork || errors.Is(d.unknown, workspace.ErrReplaced)) {
+	// No consent lets a delete remove what has the directory's place, or what cannot be kept,
+	// so nothing is stopped.
+	if d.unknown != nil && (dryRun || !c.DiscardWork || errors.Is(d.unknown, workspace.ErrReplaced) || errors.Is(d.unknown, workspace.ErrNotKept)) {
 		return api.Deleted{}, d.unknown
 	}
 	out := api.Deleted{Workspace: s.workspaceView(ctx, d.workspace), Lost: d.loss, Stopped: d.running, Warnings: d.loss.Warnings}
@@ -273,7 +274,7 @@ var looking = []string{"git", "bwrap"}
 // an error that a client knows already.
 func asUnknown(err error) error {
 	if errors.Is(err, workspace.ErrUnknown) || errors.Is(err, workspace.ErrEscapes) || errors.Is(err, workspace.ErrUnsafeBase) ||
-		errors.Is(err, context.Canceled) {
+		errors.Is(err, workspace.ErrNotKept) || errors.Is(err, context.Canceled) {
 		return err
 	}
 	return fmt.Errorf("%w: %w", workspace.ErrUnknown, err)

@@ -16,3 +16,6 @@ var (
 	// workspace.
 	ErrOccupied = errors.New("something else is in its place")
 )
+
+// errUnreadable: a delete could not keep a file or directory, because it may not read it.
+var errUnreadable = errors.New("cannot be read: make it readable (`chmod u+rX`; as root, what belongs to another user), or remove it")

@@ -227,7 +227,7 @@ func unreadable(names []string) error {
 	if n := len(names) - most; n > 0 {
 		list = append(list, fmt.Sprintf("%d more", n))
 	}
-	return fmt.Errorf("%s cannot be read: make it readable (`chmod u+rX`; as root, what belongs to another user), or remove it", strings.Join(list, ", "))
+	return fmt.Errorf("%s %w", strings.Join(list, ", "), errUnreadable)
 }
 
 // specialBits are the mode bits beyond the permissions.

@@ -42,7 +42,7 @@ func (d Delete) Keep(ctx context.Context) (aside bool, err error) {
 			return false, nil // directory and repository are both gone
 		}
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			return false, fmt.Errorf("%w: %w", model.ErrNotKept, err)
+			return false, notKept(err)
 		}
 	}
 	switch {
@@ -63,7 +63,7 @@ func (d Delete) setAside() (aside bool, err error) {
 	d.Seen.Tip = ""
 	err = d.Report.Detailed("keep", func() (string, error) {
 		if err := d.Base.Rename(basedir.DeletingName(d.Workspace.ID), basedir.KeptName(d.Workspace.ID)); err != nil {
-			return "", fmt.Errorf("%w: %w", model.ErrNotKept, err)
+			return "", notKept(err)
 		}
 		aside, d.Seen.Loss.Restorable = true, true
 		fault.Here("delete/kept")
@@ -85,7 +85,7 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	}
 	chosen, err := chooseIgnored(d.Dir, *d.Seen, false)
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrNotKept, err)
+		return notKept(err)
 	}
 	d.Seen.Loss.Unkept = chosen.unkept
 	blind := d.LookErr != nil && !errors.Is(d.LookErr, model.ErrMissing)
@@ -102,7 +102,7 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 		return "", k.run(ctx)
 	})
 	if err != nil {
-		return fmt.Errorf("%w: %w", model.ErrNotKept, err)
+		return notKept(err)
 	}
 	d.Seen.Loss.Restorable, d.Seen.Loss.Unkept = true, k.snap.Unkept
 	fault.Here("delete/kept")
@@ -115,13 +115,53 @@ func worthKeeping(w model.Workspace, seen look.Findings, chosen choice) bool {
 }
 
 // Forecast returns seen.Loss of w, whose directory is at dir or missing (""),
-// and adds what a delete would and would not keep.
-func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, error) {
+// and adds what a delete would and would not keep. An error that wraps
+// model.ErrNotKept says that a delete would be refused even with consent.
+func Forecast(ctx context.Context, w model.Workspace, dir string, seen look.Findings) (model.Loss, error) {
 	loss := seen.Loss
 	chosen, err := chooseIgnored(dir, seen, true)
 	if err != nil {
-		return loss, model.Unknown(err)
+		return loss, notKept(err)
 	}
 	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, seen, chosen)
+	if !loss.Restorable || w.Mode != model.ModeWorktree || dir == "" {
+		return loss, nil
+	}
+	entry, err := git.FindEntry(w.GitDir, w.ID, w.Root)
+	if err != nil {
+		return loss, model.Unknown(err)
+	}
+	if entry == "" {
+		return loss, nil // a delete would keep the directory itself
+	}
+	k := newSnapshotWriter(w, entry, dir, chosen)
+	if err := k.prepare(ctx); err != nil {
+		return loss, notKept(err)
+	}
+	loss.Unkept = k.snap.Unkept
 	return loss, nil
 }
+
+// Unreadable returns err, the error of inspecting w, whose directory is at dir. If a
+// delete could not read what it had to keep, it adds what: then a delete would fail even
+// with consent.
+func Unreadable(w model.Workspace, dir string, seen look.Findings, err error) error {
+	if w.Mode != model.ModeWorktree || dir == "" || errors.Is(err, model.ErrNotKept) {
+		return err
+	}
+	entry, entryErr := git.FindEntry(w.GitDir, w.ID, w.Root)
+	if entryErr != nil || entry == "" {
+		return err // a delete would keep the directory itself
+	}
+	chosen, why := chooseIgnored(dir, seen, false)
+	if why == nil {
+		why = newSnapshotWriter(w, entry, dir, chosen).list()
+	}
+	if !errors.Is(why, errUnreadable) {
+		return err
+	}
+	return fmt.Errorf("%w (and %w: %w)", err, model.ErrNotKept, why)
+}
+
+// notKept returns err as a model.ErrNotKept.
+func notKept(err error) error { return fmt.Errorf("%w: %w", model.ErrNotKept, err) }
