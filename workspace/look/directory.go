@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"path/filepath"
@@ -11,7 +12,7 @@ import (
 
 // Directory lists the files of a directory that is in no repository.
 func Directory(dir string) (model.Loss, error) {
-	l := &collector{}
+	l := &collector{root: dir, dir: dir}
 	err := l.walk(dir, "")
 	return l.loss, err
 }
@@ -35,7 +36,8 @@ func (l *collector) walk(dir, name string) error {
 			return fs.SkipAll
 		}
 		if entry.IsDir() {
-			return fs.SkipDir
+			top := filepath.ToSlash(filepath.Dir(filepath.FromSlash(name) + below))
+			return cmp.Or(l.lentByNested(filepath.Dir(path), top), fs.SkipDir)
 		}
 		return nil
 	})

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -40,12 +41,13 @@ func ForDelete(ctx context.Context, w model.Workspace, dir string, ours bool) (F
 	case w.Mode == model.ModeDirectory && dir == "":
 		return Findings{}, missing(w)
 	case w.Mode == model.ModeDirectory:
-		loss, err := Directory(dir)
-		return Findings{Loss: loss}, err
+		l := &collector{root: w.Root, dir: dir}
+		err := l.walk(dir, "")
+		return Findings{Loss: l.loss}, err
 	case w.Mode != model.ModeWorktree:
 		return Findings{}, fmt.Errorf("mode %q: %w", w.Mode, model.ErrUnknown)
 	}
-	l := &collector{root: w.Root}
+	l := &collector{root: w.Root, dir: dir}
 	tip, err := l.repositoryOf(ctx, w, dir, ours)
 	if err == nil && dir == "" {
 		err = fmt.Errorf("%s: %w", w.Root, model.ErrMissing)
@@ -212,6 +214,7 @@ type collector struct {
 	nested map[string]bool // paths of nested worktrees, each with a slash at its end
 	known  bool            // git has an entry for the workspace
 	root   string          // the workspace's directory, where it was before a delete moved it
+	dir    string          // where it is now, or ""
 	walked int             // visited entries among what git ignores
 
 	ignoredPaths, repositories, nestedEntries []string // see Findings
@@ -257,7 +260,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 	c := p.Look("status", "--porcelain=v2", "--branch", "--no-ahead-behind", "-z", "--untracked-files=all",
 		"--ignored=matching", "--no-renames", "--ignore-submodules=dirty")
 	c.Config = config
-	var ignoredErr error
+	var nestedErr error
 	answered := false
 	var untracked folded
 	c.Each = func(record string) {
@@ -265,9 +268,10 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 		case strings.HasPrefix(record, "# branch.oid "):
 			answered = true
 		case strings.HasPrefix(record, "? ") && strings.HasSuffix(record, "/"):
-			l.repository(name + record[2:]) // git does not enter nested repositories
-		case strings.HasPrefix(record, "! ") && ignoredErr == nil:
-			ignoredErr = l.ignored(ctx, p, record[2:], name)
+			at := filepath.Join(p.WorkTree, filepath.FromSlash(record[2:]))
+			nestedErr = cmp.Or(nestedErr, l.repository(at, name+record[2:])) // git does not enter nested repositories
+		case strings.HasPrefix(record, "! ") && nestedErr == nil:
+			nestedErr = l.ignored(ctx, p, record[2:], name)
 		case strings.HasPrefix(record, "? "):
 			untracked.add(name + record[2:])
 		case strings.HasPrefix(record, "1 "):
@@ -283,7 +287,7 @@ func (l *collector) files(ctx context.Context, p git.Dirs, name string) error {
 		if !answered {
 			return c.Silent()
 		}
-		return ignoredErr
+		return nestedErr
 	}
 	var inner, hidden []string
 	if err := contain.Together(status, func() (err error) {

@@ -1,6 +1,7 @@
 package look
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -52,13 +53,15 @@ func (l *collector) nestedWorktrees(p git.Dirs, trees []git.Worktree, root, dir 
 	return nil
 }
 
-// repository adds a repository that lies in the workspace. name is its path
-// with a slash at the end. Nested worktrees are on the list already.
-func (l *collector) repository(name string) {
+// repository adds a repository that lies in the workspace, at the directory at. name is
+// its path with a slash at the end. Nested worktrees are on the list already.
+func (l *collector) repository(at, name string) error {
 	l.repositories = append(l.repositories, strings.TrimSuffix(name, "/"))
-	if !l.nested[name] {
-		l.add(&l.loss.Untracked, name+" (a repository)")
+	if l.nested[name] {
+		return nil
 	}
+	l.add(&l.loss.Untracked, name+" (a repository)")
+	return l.lentByNested(at, strings.TrimSuffix(name, "/"))
 }
 
 // ignored adds a path that git ignores in the checkout at p, and the
@@ -89,8 +92,7 @@ func (l *collector) ignored(ctx context.Context, p git.Dirs, path, name string) 
 		if err != nil {
 			return err
 		}
-		l.repository(name + filepath.ToSlash(below) + "/")
-		return fs.SkipDir
+		return cmp.Or(l.repository(at, name+filepath.ToSlash(below)+"/"), fs.SkipDir)
 	})
 	if err != nil {
 		return fmt.Errorf("look for repositories in %s: %w: %w", plaintext.Quoted(name+path), model.ErrUnknown, err)

@@ -10,7 +10,6 @@ import (
 	"hash"
 	"io"
 	"io/fs"
-	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -136,7 +135,7 @@ func (l *collector) submodules(ctx context.Context, gitDir string) error {
 		if err := l.submoduleHistory(ctx, git.Whole(path)); err != nil {
 			return err
 		}
-		if err := l.lentWorktrees(path); err != nil {
+		if err := l.lentWorktrees(path, "submodule "+filepath.Base(path)); err != nil {
 			return err
 		}
 		if err := l.submodules(ctx, path); err != nil {
@@ -196,26 +195,6 @@ func (l *collector) submoduleAbandoned(ctx context.Context, p git.Dirs, own, rem
 		came[tag[1:]] = true
 	}
 	return l.otherObjects(ctx, p, "refs/", came, filepath.Base(p.GitDir)+": ")
-}
-
-// lentWorktrees adds the worktrees of the repository of a submodule that lie outside of
-// the workspace: they are of no use without it.
-func (l *collector) lentWorktrees(gitDir string) error {
-	roots, err := git.EntryRoots(gitDir)
-	if err != nil {
-		return err
-	}
-	for _, root := range slices.Sorted(maps.Keys(roots)) {
-		if below, err := filepath.Rel(l.root, root); err == nil && filepath.IsLocal(below) {
-			continue
-		}
-		leads, err := git.ReadGitFile(filepath.Join(root, ".git"))
-		if errors.Is(err, fs.ErrNotExist) || err == nil && !git.SameDir(leads, roots[root]) {
-			continue // it is gone, or another's
-		}
-		l.add(&l.loss.Untracked, fmt.Sprintf("%s (a worktree of submodule %s, which it needs: `git worktree remove` it first)", root, filepath.Base(gitDir)))
-	}
-	return nil
 }
 
 // clockTick is how much later than time(2) says a file can have been written: the one

@@ -14,7 +14,7 @@ const MaxListed = 100
 // delete.
 type Loss struct {
 	Changed   []string `json:"changed,omitempty" doc:"Changed, staged or deleted tracked files"`
-	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not; worktrees elsewhere of its submodules"`
+	Untracked []string `json:"untracked,omitempty" doc:"Files that git does not know, and repositories and worktrees in the workspace, ignored or not; worktrees elsewhere of these and of its submodules"`
 	// UntrackedMore is how many more files there are than entries of Untracked: a
 	// directory at the top with many is one entry.
 	UntrackedMore int      `json:"untracked_more,omitempty" doc:"How many more untracked files there are than entries: a directory at the top with many is one entry"`
