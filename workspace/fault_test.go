@@ -66,7 +66,7 @@ func (j faultJob) run(t *testing.T, plan *fault.Plan) error {
 // deletePlaces and restorePlaces are those of a delete with consent, and of the
 // restore after it.
 var (
-	deletePlaces  = []string{"delete/moved", "delete/kept", "delete/trashed", "delete/forgotten"}
+	deletePlaces  = []string{"delete/moved", "delete/staged", "delete/landed", "delete/kept", "delete/trashed", "delete/forgotten"}
 	restorePlaces = []string{"restore/files", "restore/branch", "restore/gathered", "restore/entry", "restore/placed", "restore/let-go"}
 )
 

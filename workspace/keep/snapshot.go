@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"middleman/internal/fault"
 	"middleman/internal/git"
 )
 
@@ -108,9 +109,11 @@ func storeSnapshot(ctx context.Context, p *git.Staging, s snapshot, objects map[
 	if err != nil {
 		return err
 	}
+	fault.Here("delete/staged")
 	if err := p.Land(); err != nil {
 		return err
 	}
+	fault.Here("delete/landed")
 	return pointTrash(ctx, p.Repository, s.ID, commit, before)
 }
 
