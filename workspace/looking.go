@@ -76,7 +76,7 @@ func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) 
 	if err != nil {
 		return seen.Loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
-	loss, err := keep.Forecast(ctx, w, dir, seen)
+	loss, err := keep.Forecast(w, dir, seen)
 	if err != nil {
 		return loss, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}

@@ -129,8 +129,9 @@ func cmdAgent(ts *testscript.TestScript, _ bool, args []string) {
 	if after := tree(ts, ts.Getenv("HOME")); after != before {
 		ts.Fatalf("%s has changed the home directory:\n%s\nwas\n%s", name, after, before)
 	}
-	if left := tree(ts, filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks")); strings.Count(left, "\n") > 1 {
-		ts.Fatalf("%s: files for hooks are left:\n%s", name, left)
+	hooks := filepath.Join(ts.Getenv("MIDDLEMAN_HOME"), "data", "hooks") // the server removes them once it knows of the end
+	if err := waitFor("end of the files for hooks", patience, func() bool { return strings.Count(tree(ts, hooks), "\n") <= 1 }); err != nil {
+		ts.Fatalf("%s: %v:\n%s", name, err, tree(ts, hooks))
 	}
 	if len(took) > 0 { // of some nothing can be known, so nothing changes
 		inTime(ts, fmt.Sprintf("%s: %d cells", name, cells), took)

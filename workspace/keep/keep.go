@@ -117,7 +117,7 @@ func worthKeeping(w model.Workspace, seen look.Findings, chosen choice) bool {
 // Forecast returns seen.Loss of w, whose directory is at dir or missing (""),
 // and adds what a delete would and would not keep. An error that wraps
 // model.ErrNotKept says that a delete would be refused even with consent.
-func Forecast(ctx context.Context, w model.Workspace, dir string, seen look.Findings) (model.Loss, error) {
+func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, error) {
 	loss := seen.Loss
 	chosen, err := chooseIgnored(dir, seen, true)
 	if err != nil {
@@ -135,7 +135,7 @@ func Forecast(ctx context.Context, w model.Workspace, dir string, seen look.Find
 		return loss, nil // a delete would keep the directory itself
 	}
 	k := newSnapshotWriter(w, entry, dir, chosen)
-	if err := k.prepare(ctx); err != nil {
+	if err := k.list(); err != nil {
 		return loss, notKept(err)
 	}
 	loss.Unkept = k.snap.Unkept
