@@ -11,8 +11,6 @@ import (
 	"middleman/internal/agent"
 	"middleman/internal/api"
 	"middleman/internal/approve/queue"
-	"middleman/internal/environ"
-	"middleman/internal/notice"
 	"middleman/internal/proc"
 	"middleman/internal/store"
 )
@@ -204,7 +202,7 @@ func (s *App) lookAtForeground(ctx context.Context, row store.Session, k *tracke
 		return false
 	}
 	runs, rules := proc.Runs(shell), ""
-	if p := agent.Profiles(s.Profiles, nil).For("", []string{runs}); p.HasRules() {
+	if p := s.profileOfProgram(runs); p.HasRules() {
 		rules = p.RulesOf()
 	}
 	k.mu.Lock()
@@ -222,7 +220,7 @@ func (s *App) lookAtForeground(ctx context.Context, row store.Session, k *tracke
 // profileNow is profileOf, for a shell that of the program that it runs.
 func (s *App) profileNow(ctx context.Context, row store.Session, k *tracked) agent.Profile {
 	if shell := k.shell.Load(); shell != 0 {
-		return agent.Profiles(s.Profiles, nil).For("", []string{proc.Runs(int(shell))})
+		return s.profileOfProgram(proc.Runs(int(shell)))
 	}
 	return s.profileOf(ctx, row)
 }
@@ -329,37 +327,6 @@ func (s *App) looked(ctx context.Context, id string) bool {
 	}
 	return time.Since(last) < lookedTime
 }
-
-// publishNotice publishes a notice as an event: of its workspace, if it is about
-// one alone.
-func (s *App) publishNotice(n api.Notice) {
-	workspace := n.Items[0].Workspace
-	for _, item := range n.Items {
-		if item.Workspace != workspace {
-			workspace = ""
-		}
-	}
-	s.Events.Publish(workspace, api.Event{Type: "notice", Notice: &n})
-}
-
-// noticeCommand returns the user's command for notices, nil for none.
-func (s *App) noticeCommand() *notice.Command {
-	if len(s.Notify) == 0 {
-		return nil
-	}
-	return &notice.Command{Argv: s.Notify, Environ: func(ctx context.Context) ([]string, error) {
-		e, _, err := s.loginEnv(ctx, false, nil)
-		e.Set(environ.Own, s.finders()...)
-		return e.Entries(), err
-	}}
-}
-
-// PassNotice gives a notice of a remote runtime to the user's command, and pushes it.
-func (s *App) PassNotice(n api.Notice) { s.notices.Pass(n) }
-
-// NoticeCommand says what became of the user's command for notices, nil if there
-// is none.
-func (s *App) NoticeCommand() *api.NoticeCommand { return s.notices.Command.State() }
 
 // AgentStatus tells what the program of a session does now, and why that is
 // believed. It asks the session.

@@ -268,3 +268,34 @@ var systemBoot = sync.OnceValue(func() string {
 	id, _ := os.ReadFile("/proc/sys/kernel/random/boot_id") // without it all counts as this boot
 	return strings.TrimSpace(string(id))
 })
+
+// publishNotice publishes a notice as an event: of its workspace, if it is about
+// one alone.
+func (s *App) publishNotice(n api.Notice) {
+	workspace := n.Items[0].Workspace
+	for _, item := range n.Items {
+		if item.Workspace != workspace {
+			workspace = ""
+		}
+	}
+	s.Events.Publish(workspace, api.Event{Type: "notice", Notice: &n})
+}
+
+// noticeCommand returns the user's command for notices, nil for none.
+func (s *App) noticeCommand() *notice.Command {
+	if len(s.Notify) == 0 {
+		return nil
+	}
+	return &notice.Command{Argv: s.Notify, Environ: func(ctx context.Context) ([]string, error) {
+		e, _, err := s.loginEnv(ctx, false, nil)
+		e.Set(environ.Own, s.finders()...)
+		return e.Entries(), err
+	}}
+}
+
+// PassNotice gives a notice of a remote runtime to the user's command, and pushes it.
+func (s *App) PassNotice(n api.Notice) { s.notices.Pass(n) }
+
+// NoticeCommand says what became of the user's command for notices, nil if there
+// is none.
+func (s *App) NoticeCommand() *api.NoticeCommand { return s.notices.Command.State() }

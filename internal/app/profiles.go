@@ -196,6 +196,11 @@ func (s *App) profileOf(ctx context.Context, row store.Session) agent.Profile {
 	return profile
 }
 
+// profileOfProgram returns the profile that starts a program of that name, if any does.
+func (s *App) profileOfProgram(name string) agent.Profile {
+	return agent.Profiles(s.Profiles, nil).For("", []string{name})
+}
+
 // placeHooks writes the files that an injection needs for one session, and leads
 // the program to them. note says if the user's own setting stays instead.
 func (s *App) placeHooks(id string, in agent.Injection, env *environ.Environment) (note string, err error) {

@@ -14,34 +14,32 @@ import (
 // ToImport reports whether an Import has anything to do: to bring what is Pending, or to
 // look whether a program has replaced the .git of a submodule. It starts no program.
 func (q *Quarantine) ToImport(ctx context.Context) (bool, error) {
-	pending, err := q.Pending(ctx)
-	if pending || err != nil {
-		return pending, err
-	}
-	if there, err := q.exists(); err != nil || !there {
-		return false, err
-	}
-	r, err := q.load()
-	return len(r.Submodules) > 0, err
+	r, pending, err := q.pending(ctx)
+	return pending || len(r.Submodules) > 0, err
 }
 
 // Pending reports whether the private directory may hold something that the repository
 // has not: it has changed since the last Import that brought everything over. It starts
 // no program. An error proves nothing.
 func (q *Quarantine) Pending(ctx context.Context) (bool, error) {
+	_, pending, err := q.pending(ctx)
+	return pending, err
+}
+
+// pending is Pending with the record, which is empty without a private directory.
+func (q *Quarantine) pending(ctx context.Context) (r record, pending bool, err error) {
 	there, err := q.exists()
 	if err != nil || !there {
-		return false, err
+		return r, false, err
 	}
-	r, err := q.load()
-	if err != nil {
-		return false, err
+	if r, err = q.load(); err != nil {
+		return r, false, err
 	}
 	seen, err := seenAt(q.path(GitDirectory))
 	if err != nil {
-		return false, fmt.Errorf("look at what the sandbox of workspace %s holds: %w", plaintext.Quoted(q.w.Name), err)
+		return r, false, fmt.Errorf("look at what the sandbox of workspace %s holds: %w", plaintext.Quoted(q.w.Name), err)
 	}
-	return seen == "" || seen != r.Seen, ctx.Err()
+	return r, seen == "" || seen != r.Seen, ctx.Err()
 }
 
 // Remove removes the private directory. It returns an ErrPending if something in it was

@@ -15,6 +15,11 @@ func (c *CLI) Each(ctx context.Context, names []string, done string, do func(nam
 	if len(names) == 1 {
 		return do(names[0])
 	}
+	return c.EachTold(ctx, names, done, do)
+}
+
+// EachTold is Each that prints what became of one alone, too.
+func (c *CLI) EachTold(ctx context.Context, names []string, done string, do func(name string) error) error {
 	failed := 0
 	for _, name := range names {
 		err := do(name)

@@ -11,7 +11,6 @@ import (
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
 	"middleman/internal/audit"
-	"middleman/internal/plaintext"
 )
 
 func (c commands) stopCommand() *cobra.Command {
@@ -64,7 +63,7 @@ func (c commands) stopped(t catalog.Target, err error) error {
 	return nil
 }
 
-// stopsAtOnce is how many sessions stopAll stops at the same time.
+// stopsAtOnce is how many sessions are stopped at the same time.
 const stopsAtOnce = 16
 
 // stopAll stops every session whose program runs, or has left processes that do.
@@ -88,6 +87,29 @@ func (c commands) stopAll(ctx context.Context, grace time.Duration) error {
 			targets = append(targets, t)
 		}
 	}
+	errs := stopAtOnce(ctx, targets, grace)
+	targets = append(targets, own...)
+	if len(targets) == 0 {
+		fmt.Fprintln(c.Errs, "no session runs")
+		return nil
+	}
+	labels := make([]string, len(targets))
+	for i, t := range targets {
+		labels[i] = t.Label()
+	}
+	next := 0
+	return c.EachTold(ctx, labels, "stopped", func(string) error {
+		t := targets[next]
+		if next == len(errs) {
+			errs = append(errs, t.Session.Stop(ctx, grace)) // which ends this command too
+		}
+		next++
+		return c.stopped(t, errs[next-1])
+	})
+}
+
+// stopAtOnce stops sessions, several at a time, and returns the error of each.
+func stopAtOnce(ctx context.Context, targets []catalog.Target, grace time.Duration) []error {
 	errs := make([]error, len(targets))
 	slots := make(chan struct{}, stopsAtOnce)
 	var wg sync.WaitGroup
@@ -99,26 +121,5 @@ func (c commands) stopAll(ctx context.Context, grace time.Duration) error {
 		})
 	}
 	wg.Wait()
-	failed := 0
-	tell := func(t catalog.Target, err error) {
-		if err = c.stopped(t, err); err != nil {
-			failed++
-			fmt.Fprintf(c.Errs, "middleman: %s\n", cli.Message(err)) // it names its target
-			return
-		}
-		fmt.Fprintf(c.Errs, "%s: stopped\n", plaintext.Line(t.Label()))
-	}
-	for i, t := range targets {
-		tell(t, errs[i])
-	}
-	for _, t := range own {
-		tell(t, t.Session.Stop(ctx, grace)) // which ends this command too
-	}
-	switch all := len(targets) + len(own); {
-	case failed > 0:
-		return fmt.Errorf("not stopped: %d of %d", failed, all)
-	case all == 0:
-		fmt.Fprintln(c.Errs, "no session runs")
-	}
-	return nil
+	return errs
 }
