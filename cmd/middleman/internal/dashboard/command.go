@@ -98,6 +98,7 @@ func (*onTerminal) SetStderr(io.Writer) {}
 // Run runs it. What it says is shown when the dashboard is back.
 func (o *onTerminal) Run() error {
 	o.code = o.d.command(o.d.cli.In, o.d.cli.BytesOut, &o.errs, o.args...)
+	o.d.input.back()
 	return nil
 }
 
@@ -105,6 +106,7 @@ func (o *onTerminal) Run() error {
 // has ended.
 func (d *dashboard) give(args ...string) tea.Cmd {
 	d.hide()
+	d.away = true
 	o := &onTerminal{d: d, args: args}
 	return tea.Exec(o, func(err error) tea.Msg { return back{o, err} })
 }
@@ -117,6 +119,7 @@ type back struct {
 
 // takeBack shows the dashboard again.
 func (d *dashboard) takeBack(b back) tea.Cmd {
+	d.away = false
 	r := result{code: b.from.code, errs: b.from.errs.String(), err: b.err}
 	if b.err != nil || notAttached(r.code) {
 		d.note = r.problem()

@@ -27,6 +27,8 @@ type dashboard struct {
 	ctx     context.Context
 	plain   bool // the user wants no colours
 	send    func(tea.Msg)
+	input   *input
+	away    bool          // the terminal is given to a session
 	again   chan struct{} // asks the feed to read the list again
 
 	background sync.WaitGroup
@@ -69,7 +71,7 @@ type pane interface {
 }
 
 func newDashboard(ctx context.Context, c *cli.CLI, command Command, here string) *dashboard {
-	return &dashboard{cli: c.To(io.Discard, io.Discard), command: command, here: here, ctx: ctx, again: make(chan struct{}, 1), found: map[string]string{}}
+	return &dashboard{cli: c.To(io.Discard, io.Discard), command: command, here: here, ctx: ctx, input: newInput(c.In), again: make(chan struct{}, 1), found: map[string]string{}}
 }
 
 // Init starts to follow the list.
@@ -135,7 +137,9 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.WindowSizeMsg:
 		d.cols, d.rows = m.Width, m.Height
 	case tea.KeyPressMsg:
-		cmd = d.typed(m)
+		if cmd = d.typed(m); m.Code == tea.KeyEnter {
+			d.input.taken(d.away)
+		}
 	case tea.PasteMsg:
 		if d.pane != nil {
 			d.pane.paste(d, m.Content)

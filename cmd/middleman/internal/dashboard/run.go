@@ -27,7 +27,7 @@ func Run(ctx context.Context, c *cli.CLI, command Command) error {
 		return fmt.Errorf("start the dashboard: %w", err)
 	}
 	d := newDashboard(ctx, c, command, here)
-	p := tea.NewProgram(d, tea.WithContext(ctx), tea.WithInput(c.In), tea.WithOutput(c.BytesOut),
+	p := tea.NewProgram(d, tea.WithContext(ctx), tea.WithInput(d.input), tea.WithOutput(c.BytesOut),
 		tea.WithoutSignalHandler())
 	d.send, d.plain = p.Send, os.Getenv("NO_COLOR") != ""
 	_, err = p.Run()
