@@ -148,6 +148,9 @@ func (d *deleteRun) find(ctx context.Context) (err error) {
 // look inspects the directory, and returns an error if the delete must stop.
 func (d *deleteRun) look(ctx context.Context) error {
 	seen, err := look.ForDelete(ctx, d.w, d.dir, d.ours)
+	if err == nil && !d.discard && d.dir != "" {
+		err = keep.FindLarge(d.w, d.dir, &seen)
+	}
 	d.seen, d.lookErr = seen, err
 	switch {
 	case d.discard && ctx.Err() == nil:

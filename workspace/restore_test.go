@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -279,12 +280,9 @@ func TestDeleteKeepsIgnored(t *testing.T) {
 		{"nothing", func(*testing.T, string) {}, false, nil, nil},
 		{"settings", func(t *testing.T, root string) { write(t, root+"/.env", "secret") }, true, nil, nil},
 		{"a large file alone", func(t *testing.T, root string) { write(t, root+"/x.bin", strings.Repeat("x", 1<<20+1)) }, true, nil, nil},
-		{"a file too large alone", func(t *testing.T, root string) {
-			write(t, root+"/x.bin", "")
-			if err := os.Truncate(root+"/x.bin", 32<<20+1); err != nil {
-				t.Fatal(err)
-			}
-		}, false, []string{"ignored x.bin (too large)"}, []string{"x.bin"}},
+		{"a program too large alone", func(t *testing.T, root string) { large(t, root+"/x.bin", "\x7fELF") }, false,
+			[]string{"ignored x.bin (too large)"}, []string{"x.bin"}},
+		{"a directory", func(t *testing.T, root string) { write(t, root+"/data/x", strings.Repeat("x", 2<<20)) }, true, nil, nil},
 		{"a large directory alone", func(t *testing.T, root string) { write(t, root+"/build/x", strings.Repeat("x", 1<<20+1)) }, false,
 			[]string{"ignored build/ (too large)"}, []string{"build"}},
 		{"settings and a large directory", func(t *testing.T, root string) {
@@ -302,7 +300,7 @@ func TestDeleteKeepsIgnored(t *testing.T) {
 			t.Parallel()
 			m, base := newManager(t)
 			repo := newRepo(t)
-			write(t, repo+"/.git/info/exclude", ".env\nbuild/\n*.bin\n")
+			write(t, repo+"/.git/info/exclude", ".env\nbuild/\ndata/\n*.bin\n")
 			w := create(t, m, request(repo, "w1"))
 			tc.do(t, w.Root)
 			before := fingerprint(t, w.Root, append(tc.missing, ".git", "."))
@@ -322,6 +320,85 @@ func TestDeleteKeepsIgnored(t *testing.T) {
 			}
 			if after := fingerprint(t, w.Root, []string{".git", "."}); len(tc.missing) == 0 && after != before {
 				t.Errorf("files: %s", firstDifference(before, after))
+			}
+		})
+	}
+}
+
+// large makes a file that is too large to be kept if it is ignored.
+func large(t *testing.T, path, start string) {
+	write(t, path, start)
+	if err := os.Truncate(path, 32<<20+1); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What is too large to be kept, and nothing will make again, is a reason to refuse.
+func TestDeleteRefusesLargeIgnored(t *testing.T) {
+	t.Parallel()
+	file := func(name, start string) func(*testing.T, string) {
+		return func(t *testing.T, root string) { large(t, root+"/"+name, start) }
+	}
+	for _, tc := range []struct {
+		name  string
+		do    func(t *testing.T, root string)
+		large []string
+	}{
+		{"a database", file("dev.db", "SQLite format 3"), []string{"dev.db (32.0 MiB: too large)"}},
+		{"a program", file("dev.db", "\x7fELF"), nil},
+		{"a log", file("dev.log", "text"), nil},
+		{"a directory", file("sub/uploads/x", "text"), []string{"sub/uploads/ (32.0 MiB: too large)"}},
+		{"many files", func(t *testing.T, root string) {
+			for i := range 1001 {
+				write(t, fmt.Sprintf("%s/uploads/%d", root, i), "")
+			}
+		}, []string{"uploads/ (1001 files, 0.0 MiB: too large)"}},
+		{"build results", file("sub/Target/x", "text"), nil},
+		{"a cache that says so", func(t *testing.T, root string) {
+			large(t, root+"/uploads/x", "text")
+			write(t, root+"/uploads/CACHEDIR.TAG", "Signature: 8a477f597d28d172789f06886806bc55\n")
+		}, nil},
+		{"a cache that another file describes", func(t *testing.T, root string) {
+			large(t, root+"/uploads/x", "text")
+			write(t, root+"/tag", "Signature: 8a477f597d28d172789f06886806bc55\n")
+			if err := os.Symlink("../tag", root+"/uploads/CACHEDIR.TAG"); err != nil {
+				t.Fatal(err)
+			}
+		}, []string{"uploads/ (2 files, 32.0 MiB: too large)"}},
+		{"too much together", func(t *testing.T, root string) {
+			for i := range 5 {
+				write(t, fmt.Sprintf("%s/%d.db", root, i), "text")
+				if err := os.Truncate(fmt.Sprintf("%s/%d.db", root, i), 32<<20); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}, []string{"4.db (32.0 MiB: too large)"}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			m, _ := newManager(t)
+			repo := newRepo(t)
+			write(t, repo+"/.git/info/exclude", "*.db\n*.log\nuploads/\nTarget/\n/tag\n")
+			w := create(t, m, request(repo, "w1"))
+			tc.do(t, w.Root)
+			seen, err := m.Inspect(context.Background(), w)
+			if err != nil || !slices.Equal(seen.Large, tc.large) || seen.Empty() != (tc.large == nil) {
+				t.Fatalf("%+v, %v", seen, err)
+			}
+			for _, remove := range []func(context.Context, workspace.Workspace, bool, workspace.Progress) (workspace.Loss, error){m.Delete, m.DeleteInspected} {
+				if tc.large == nil {
+					break
+				}
+				_, err := remove(context.Background(), w, false, nil)
+				if refused, ok := errors.AsType[*workspace.WorkError](err); !ok || len(refused.Loss.Large) != len(tc.large) {
+					t.Fatalf("without consent: %v", err)
+				}
+				if now, err := m.Inspect(context.Background(), w); err != nil || !reflect.DeepEqual(now, seen) {
+					t.Fatalf("after the refusal: %+v, %v", now, err)
+				}
+			}
+			if _, err := m.Delete(context.Background(), w, tc.large != nil, nil); err != nil {
+				t.Fatal(err)
 			}
 		})
 	}

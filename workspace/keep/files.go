@@ -15,15 +15,16 @@ import (
 )
 
 // Limits for keeping ignored files. git lists an ignored file or a whole
-// ignored directory as one entry. A file is kept up to maxIgnoredFile, a directory
-// up to maxIgnoredBytes and maxIgnoredFiles, all together up to maxIgnoredTotal. So
-// local settings, credentials, databases and logs come back, and directories of build
-// results do not. A repository among ignored files is always kept.
+// ignored directory as one entry. An entry is kept up to maxIgnoredBytes and
+// maxIgnoredFiles, a directory that looks disposable up to maxDisposableBytes, all
+// together up to maxIgnoredTotal. So local settings, credentials, databases and logs come
+// back, and directories of build results do not. A repository among ignored files is
+// always kept.
 const (
-	maxIgnoredFile  = 32 << 20
-	maxIgnoredBytes = 1 << 20
-	maxIgnoredFiles = 1000
-	maxIgnoredTotal = 128 << 20
+	maxIgnoredBytes    = 32 << 20
+	maxDisposableBytes = 1 << 20
+	maxIgnoredFiles    = 1000
+	maxIgnoredTotal    = 128 << 20
 )
 
 // verdict says whether a file is kept, and whether a directory's entries are
@@ -36,23 +37,27 @@ type choice struct {
 	repos  []string        // kept even below skip
 	any    bool            // something ignored is kept
 	unkept []string
+	// large are those of skip that are not disposable, by name with a directory's slash,
+	// and why they are not kept.
+	large map[string]string
 }
 
 // chooseIgnored measures what git ignores in dir and chooses what to keep. With
 // exactly it measures the size of what is too large too; else it stops counting
 // at the limit.
 func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error) {
-	c := choice{skip: map[string]bool{}, repos: seen.Repositories}
+	c := choice{skip: map[string]bool{}, large: map[string]string{}, repos: seen.Repositories}
 	if dir == "" {
 		return c, nil
 	}
 	left := int64(maxIgnoredTotal)
 	for _, name := range seen.Ignored {
-		limit := int64(maxIgnoredFile)
-		if strings.HasSuffix(name, "/") {
-			limit = maxIgnoredBytes
+		path, limit := filepath.Join(dir, filepath.FromSlash(name)), int64(maxIgnoredBytes)
+		isDir := strings.HasSuffix(name, "/")
+		if isDir && disposableDir(path) {
+			limit = maxDisposableBytes
 		}
-		size, fits, err := measure(filepath.Join(dir, filepath.FromSlash(name)), min(left, limit))
+		size, fits, err := measure(path, min(left, limit))
 		if errors.Is(err, fs.ErrPermission) {
 			return c, unreadable([]string{"something in " + name})
 		}
@@ -67,11 +72,14 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 		c.skip[strings.TrimSuffix(name, "/")] = true
 		why := "too large"
 		if exactly {
-			if why, err = extent(filepath.Join(dir, filepath.FromSlash(name))); err != nil {
+			if why, err = extent(path); err != nil {
 				return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 			}
 		}
 		c.unkept = append(c.unkept, "ignored "+plaintext.Quoted(name)+" ("+why+")")
+		if isDir && limit != maxDisposableBytes || !isDir && !disposableFile(path) {
+			c.large[name] = why
+		}
 	}
 	return c, nil
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
+	"slices"
 
 	"middleman/internal/fault"
 	"middleman/internal/git"
@@ -123,6 +125,7 @@ func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, er
 	if err != nil {
 		return loss, notKept(err)
 	}
+	addLarge(&loss, w, chosen)
 	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, seen, chosen)
 	if !loss.Restorable || w.Mode != model.ModeWorktree || dir == "" {
 		return loss, nil
@@ -140,6 +143,35 @@ func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, er
 	}
 	loss.Unkept = k.snap.Unkept
 	return loss, nil
+}
+
+// FindLarge adds to seen.Loss of w, whose directory is at dir, the ignored files that are a
+// reason to refuse a delete. Its error wraps model.ErrNotKept.
+func FindLarge(w model.Workspace, dir string, seen *look.Findings) error {
+	chosen, err := chooseIgnored(dir, *seen, false)
+	if err != nil {
+		return notKept(err)
+	}
+	addLarge(&seen.Loss, w, chosen)
+	return nil
+}
+
+// addLarge moves from loss.Ignored to loss.Large what is large in chosen.
+func addLarge(loss *model.Loss, w model.Workspace, chosen choice) {
+	if w.Ephemeral {
+		return // what its programs leave in ignored files is not for keeping
+	}
+	for _, name := range slices.Sorted(maps.Keys(chosen.large)) {
+		if len(loss.Large) == model.MaxListed {
+			loss.Truncated = true
+			break
+		}
+		loss.Large = append(loss.Large, name+" ("+chosen.large[name]+")")
+	}
+	loss.Ignored = slices.DeleteFunc(slices.Clone(loss.Ignored), func(name string) bool {
+		_, is := chosen.large[name]
+		return is
+	})
 }
 
 // Unreadable returns err, the error of inspecting w, whose directory is at dir. If a

@@ -20,6 +20,7 @@ type Loss struct {
 	UntrackedMore int      `json:"untracked_more,omitempty" doc:"How many more untracked files there are than entries: a directory at the top with many is one entry"`
 	Stashed       []string `json:"stashed,omitempty" doc:"Stashes made on this branch"`
 	Commits       []string `json:"commits,omitempty" doc:"Commits that are on no other branch and no remote"`
+	Large         []string `json:"large,omitempty" doc:"Ignored files and directories that are too large to be kept, and do not look like build results, caches or logs"`
 	Operation     string   `json:"operation,omitempty" doc:"A merge, rebase, cherry-pick or bisect in progress"`
 	Ignored       []string `json:"ignored,omitempty" doc:"Files and directories that git ignores; they are no reason to refuse a delete"`
 	Abandoned     []string `json:"abandoned,omitempty" doc:"Commits, tags and other objects that only reflogs or refs hold which go with the worktree, or with repositories of its submodules; they are no reason to refuse a delete"`
@@ -36,7 +37,7 @@ type Loss struct {
 
 // Empty reports whether no work would be lost.
 func (l Loss) Empty() bool {
-	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && l.Operation == ""
+	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && len(l.Large) == 0 && l.Operation == ""
 }
 
 // Summary describes the work that would be lost, such as "2 changed files, 1
@@ -57,6 +58,7 @@ func (l Loss) Summary() string {
 	count(l.Untracked, l.UntrackedMore, "untracked file", "untracked files")
 	count(l.Commits, 0, "commit that is nowhere else", "commits that are nowhere else")
 	count(l.Stashed, 0, "stash", "stashes")
+	count(l.Large, 0, "ignored file too large to be kept", "ignored files too large to be kept")
 	if l.Operation != "" {
 		parts = append(parts, "a "+l.Operation+" in progress")
 	}
@@ -80,7 +82,7 @@ func (l Loss) Named(name string) Loss {
 		return out
 	}
 	l.Changed, l.Untracked, l.Stashed, l.Commits = prefixed(l.Changed), prefixed(l.Untracked), prefixed(l.Stashed), prefixed(l.Commits)
-	l.Ignored, l.Abandoned, l.Merged = prefixed(l.Ignored), prefixed(l.Abandoned), prefixed(l.Merged)
+	l.Large, l.Ignored, l.Abandoned, l.Merged = prefixed(l.Large), prefixed(l.Ignored), prefixed(l.Abandoned), prefixed(l.Merged)
 	if l.Operation != "" {
 		l.Operation = name + ": " + l.Operation
 	}
@@ -93,7 +95,7 @@ func (l Loss) Join(other Loss) Loss {
 	l.UntrackedMore += other.UntrackedMore
 	l.Stashed, l.Commits = slices.Concat(l.Stashed, other.Stashed), slices.Concat(l.Commits, other.Commits)
 	l.Ignored, l.Abandoned = slices.Concat(l.Ignored, other.Ignored), slices.Concat(l.Abandoned, other.Abandoned)
-	l.Merged = slices.Concat(l.Merged, other.Merged)
+	l.Large, l.Merged = slices.Concat(l.Large, other.Large), slices.Concat(l.Merged, other.Merged)
 	if l.Operation != "" && other.Operation != "" {
 		l.Operation += ", "
 	}

@@ -207,6 +207,8 @@ export interface Loss {
   untracked_more?: number
   stashed?: string[]
   commits?: string[]
+  /** Ignored files too large to be kept, but for build results, caches and logs. */
+  large?: string[]
   operation?: string
   /** What goes though it is no reason to refuse. */
   ignored?: string[]

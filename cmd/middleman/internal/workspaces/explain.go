@@ -44,7 +44,7 @@ func LossLines(l workspace.Loss) []string {
 		name  string
 		items []string
 		note  string
-	}{{"changed", l.Changed, ""}, {"untracked", l.Untracked, ""}, {"stash", l.Stashed, " (it stays in the repository, without its branch)"}, {"commit", l.Commits, ""},
+	}{{"changed", l.Changed, ""}, {"untracked", l.Untracked, ""}, {"stash", l.Stashed, " (it stays in the repository, without its branch)"}, {"commit", l.Commits, ""}, {"ignored", l.Large, ""},
 		{"ignored", l.Ignored, ""}, {"commit of the reflog", l.Abandoned, ""}, {"commit whose changes are in the base:", l.Merged, ""}} {
 		for _, item := range kind.items {
 			lines = append(lines, kind.name+" "+plaintext.Line(item)+kind.note)

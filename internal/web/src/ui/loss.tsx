@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import type { Loss } from '../api'
 import { plural, visible } from '../words'
 
-interface Kind { key: 'changed' | 'untracked' | 'stashed' | 'commits' | 'ignored' | 'merged' | 'abandoned'; one: string; many: string }
+interface Kind { key: 'changed' | 'untracked' | 'stashed' | 'commits' | 'large' | 'ignored' | 'merged' | 'abandoned'; one: string; many: string }
 
 /** What is a reason to refuse a deletion. */
 export const work: Kind[] = [
@@ -10,6 +10,7 @@ export const work: Kind[] = [
   { key: 'untracked', one: 'untracked file', many: 'untracked files' },
   { key: 'stashed', one: 'stash', many: 'stashes' },
   { key: 'commits', one: 'commit that is nowhere else', many: 'commits that are nowhere else' },
+  { key: 'large', one: 'ignored file too large to be kept', many: 'ignored files too large to be kept' },
 ]
 
 /** These go too, and are no reason to refuse. */
