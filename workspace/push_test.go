@@ -2,6 +2,7 @@ package workspace_test
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -58,6 +59,25 @@ func TestPush(t *testing.T) {
 	_, err = m.Push(t.Context(), w, workspace.PushRequest{})
 	if !errors.Is(err, workspace.ErrRejected) || !strings.Contains(err.Error(), "pull --rebase origin middleman/fix") || there() != before {
 		t.Errorf("behind: %v", err)
+	}
+
+	// With a lease its own go, and nobody else's.
+	if got, err = m.Push(t.Context(), w, workspace.PushRequest{ForceWithLease: true}); err != nil || got.Done != "replaced" || there() != head() || got.Head != head() {
+		t.Errorf("with a lease: %+v, %v", got, err)
+	}
+	other := filepath.Join(filepath.Dir(repo), "other")
+	runGit(t, repo, "clone", "-q", "-b", "middleman/fix", origin, other)
+	for _, seen := range []bool{false, true} {
+		commit(t, other, "theirs.txt", fmt.Sprintln(seen))
+		theirs := runGit(t, other, "rev-parse", "HEAD")
+		runGit(t, other, "push", "-q")
+		if seen {
+			runGit(t, repo, "fetch", "-q", "origin")
+		}
+		runGit(t, w.Root, "commit", "-q", "--amend", "--allow-empty", "-m", "amended")
+		if _, err = m.Push(t.Context(), w, workspace.PushRequest{ForceWithLease: true}); !errors.Is(err, workspace.ErrRejected) || !strings.Contains(err.Error(), "never had") || there() != theirs {
+			t.Errorf("commits of another, seen %v: %v", seen, err)
+		}
 	}
 
 	// A branch that began at another one of the remote goes to its own name.

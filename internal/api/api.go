@@ -243,7 +243,9 @@ type Push struct {
 	Remote  string `json:"remote,omitempty" doc:"The one that git would push to if this is empty"`
 	Filters bool   `json:"filters,omitempty" doc:"Allow programs that the repository's configuration names to reach the remote, and the hooks of a remote that is a directory"`
 	Agent   string `json:"agent,omitempty" doc:"SSH_AUTH_SOCK of the caller; taken over the Unix socket only"`
-	DryRun  bool   `json:"dry_run,omitempty" doc:"Contact no remote"`
+	// ForceWithLease is as in workspace.PushRequest.
+	ForceWithLease bool `json:"force_with_lease,omitempty" doc:"Replace the remote's branch if that is at a commit which the workspace's branch has had, as before an amend or a rebase"`
+	DryRun         bool `json:"dry_run,omitempty" doc:"Contact no remote"`
 }
 
 // Pushed is what a push has done, or would do.

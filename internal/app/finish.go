@@ -98,7 +98,7 @@ func (s *App) PushWorkspace(ctx context.Context, id string, in api.Push) (out ap
 			return out, err
 		}
 		out.DryRun = in.DryRun
-		out.Pushed, err = s.Workspaces.Push(ctx, w, workspace.PushRequest{Remote: in.Remote, Filters: in.Filters, Agent: in.Agent, DryRun: in.DryRun})
+		out.Pushed, err = s.Workspaces.Push(ctx, w, workspace.PushRequest{Remote: in.Remote, Filters: in.Filters, Agent: in.Agent, ForceWithLease: in.ForceWithLease, DryRun: in.DryRun})
 		return out, err
 	})
 }

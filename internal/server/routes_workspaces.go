@@ -164,7 +164,7 @@ func (s *Server) workspaceRoutes() {
 		return answer(s.MergeWorkspace(ctx, in.Workspace, in.Body))
 	})
 	push := route(http.MethodPost, "/workspaces/{workspace}/push", "push-workspace", "Push a workspace's branch to a remote", accessFull)
-	push.Description = "The remote's branch of the same name becomes its upstream. Commits of the remote are never overwritten: refused with 409 if it has some that the workspace lacks."
+	push.Description = "The remote's branch of the same name becomes its upstream. Refused with 409 if that has commits that the workspace lacks; with force_with_lease, if it has some that the workspace's branch never had."
 	add(s, push, s.postPush)
 	add(s, eventRoute("/workspaces/{workspace}/events", "workspace-events", "Events of one workspace"),
 		func(ctx context.Context, in *workspaceEventsIn) (*stream, error) {

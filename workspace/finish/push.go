@@ -37,8 +37,11 @@ type PushRequest struct {
 	Filters bool
 	// Agent is the socket of the user's SSH agent; "" is the one in the
 	// environment of this process.
-	Agent  string
-	DryRun bool // contact no remote
+	Agent string
+	// ForceWithLease lets the push replace the remote's branch, if that is at a commit
+	// which the branch has had, as before an amend or a rebase.
+	ForceWithLease bool
+	DryRun         bool // contact no remote
 }
 
 // Pushed says what a push has done, or would do.
@@ -48,13 +51,13 @@ type Pushed struct {
 	Upstream string   `json:"upstream" doc:"The remote's branch, which the branch has as its upstream now"`
 	Head     string   `json:"head" doc:"The commit that the remote's branch is at; of a dry run, the one that it would be at"`
 	Commits  int      `json:"commits" doc:"How many commits no branch of the remote had when it was last seen"`
-	Done     string   `json:"done" enum:"new,updated,up to date,unknown" doc:"What became of the remote's branch; unknown for a dry run"`
+	Done     string   `json:"done" enum:"new,updated,replaced,up to date,unknown" doc:"What became of the remote's branch; unknown for a dry run"`
 	Link     string   `json:"link,omitempty" doc:"Where to make a pull request of it, by what the remote says or else by the form of its URL"`
 	Warnings []string `json:"warnings,omitempty" doc:"What is not pushed, and what did not run"`
 }
 
 // Push pushes the branch that w has checked out to the branch of that name at a
-// remote, and makes that its upstream. It never overwrites commits of the remote.
+// remote, and makes that its upstream. It overwrites no commit of the remote that this branch has not had.
 func (f Finisher) Push(ctx context.Context, w model.Workspace, r PushRequest) (out Pushed, err error) {
 	defer model.Containing(w.Name, &err)
 	if w.Mode != model.ModeWorktree {
@@ -215,8 +218,11 @@ func (p *push) send(ctx context.Context) error {
 		return err
 	}
 	ref := "refs/heads/" + p.out.Branch
-	c := p.repo.Alter("push", "--porcelain", "--set-upstream", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no",
-		"--", p.out.Remote, ref+":"+ref)
+	args := []string{"push", "--porcelain", "--set-upstream", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no"}
+	if p.r.ForceWithLease {
+		args = append(args, "--force-with-lease", "--force-if-includes")
+	}
+	c := p.repo.Alter(append(args, "--", p.out.Remote, ref+":"+ref)...)
 	c.Dir, c.Limit, c.Lines = p.w.Root, pushTime, true
 	if p.r.Agent != "" {
 		c.Env = append(c.Env, "SSH_AUTH_SOCK="+p.r.Agent)
@@ -225,7 +231,7 @@ func (p *push) send(ctx context.Context) error {
 	c.Each = func(line string) {
 		flag, rest, ok := strings.Cut(line, "\t")
 		_, summary, _ := strings.Cut(rest, "\t")
-		switch done := map[string]string{"*": "new", " ": "updated", "=": "up to date"}[flag]; {
+		switch done := map[string]string{"*": "new", " ": "updated", "+": "replaced", "=": "up to date"}[flag]; {
 		case ok && done != "":
 			p.out.Done = done
 		case ok && flag == "!":
@@ -264,9 +270,14 @@ func (p *push) send(ctx context.Context) error {
 // explain is the error for a push that the remote rejected.
 func (p *push) explain(why string, said *remoteSays) error {
 	remote, branch, root := plaintext.Quoted(p.out.Remote), plaintext.Quoted(p.out.Branch), plaintext.Quoted(p.w.Root)
-	if strings.Contains(why, "non-fast-forward") || strings.Contains(why, "fetch first") {
-		return fmt.Errorf("branch %s %w: branch %s of remote %s has commits that it lacks: git -C %s pull --rebase %s %s, then try again",
-			branch, ErrRejected, branch, remote, root, remote, branch)
+	lacks := fmt.Sprintf("branch %s of remote %s has commits that it lacks", branch, remote)
+	pull := fmt.Sprintf("git -C %s pull --rebase %s %s, then try again", root, remote, branch)
+	switch {
+	case p.r.ForceWithLease && (strings.Contains(why, "stale info") || strings.Contains(why, "remote ref updated since checkout")):
+		return fmt.Errorf("branch %s %w: %s and never had, which are not replaced: %s", branch, ErrRejected, lacks, pull)
+	case strings.Contains(why, "non-fast-forward") || strings.Contains(why, "fetch first"):
+		return fmt.Errorf("branch %s %w: %s: %s; --force-with-lease replaces them if they are the branch's own from before an amend or a rebase",
+			branch, ErrRejected, lacks, pull)
 	}
 	text := plaintext.Quoted(why)
 	if last := said.last(); last != "" {
