@@ -158,6 +158,8 @@ export interface Workspace {
   repository?: string
   repository_name?: string
   branch?: string
+  /** The branch was made for this workspace. */
+  own_branch?: boolean
   base?: string
   base_commit?: string
   state: 'creating' | 'ready' | 'failed' | 'deleting'

@@ -194,5 +194,6 @@ async function look(id: string): Promise<Forecast | Error> {
 function whatGoes(w: Workspace): string {
   if (w.mode === 'in-place') return 'The directory stays as it is; only middleman’s record of it is deleted.'
   if (w.mode === 'directory') return 'The directory and everything in it is deleted.'
-  return `The worktree is deleted, and also the branch ${w.branch ?? ''} if middleman made it.`
+  if (!w.branch) return 'The worktree is deleted.'
+  return w.own_branch ? `The worktree and its branch ${visible(w.branch)} are deleted.` : `The worktree is deleted. The branch ${visible(w.branch)} stays, because it was not made for this workspace.`
 }
