@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"middleman/internal/api"
+	"middleman/internal/proc"
 )
 
 // serverPID is the process of home's server, 0 without one.
@@ -93,14 +94,11 @@ func belongs(proc, home string) (string, bool) {
 	return strings.ReplaceAll(string(cmdline), "\x00", " "), mine
 }
 
-// alive reports whether pid is a process that is no zombie.
+// alive reports whether pid is a process of which a thread still runs: only after that
+// are its sockets closed.
 func alive(pid int) bool {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return false
-	}
-	_, after, _ := strings.Cut(string(stat), ") ")
-	return !strings.HasPrefix(after, "Z")
+	p, ok := proc.Find(pid)
+	return ok && !p.Dead
 }
 
 func killAll(pids map[int]string) {
