@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -30,6 +32,7 @@ const (
 // evil sets everything in a configuration file that could have git run command.
 func evil(t *testing.T, file, command string) {
 	t.Helper()
+	var lines strings.Builder
 	for key, value := range map[string]string{
 		"core.fsmonitor": command, "core.pager": command, "diff.external": command, "core.sshCommand": command, "core.editor": command,
 		"core.askPass": command, "credential.helper": "!" + command, "gpg.program": command, "gpg.ssh.program": command, "log.showSignature": "true",
@@ -41,7 +44,18 @@ func evil(t *testing.T, file, command string) {
 		"remote.origin.promisor": "true", "remote.origin.partialclonefilter": "blob:none", "submodule.sub.update": "!" + command,
 		"submodule.recurse": "true", "diff.submodule": "diff", "trace2.eventTarget": "|" + command, "protocol.ext.allow": "always",
 	} {
-		runGit(t, "/", "config", "--file", file, key, value)
+		section, name, _ := strings.Cut(key, ".")
+		if i := strings.LastIndexByte(name, '.'); i >= 0 {
+			section, name = fmt.Sprintf("%s %q", section, name[:i]), name[i+1:]
+		}
+		fmt.Fprintf(&lines, "[%s]\n\t%s = %q\n", section, name, value)
+	}
+	before, err := os.ReadFile(file)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append(before, lines.String()...), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
