@@ -20,8 +20,8 @@ const exitTime = 20 * time.Second
 func CheckProcesses(t testing.TB, dir string) {
 	t.Helper()
 	var left []int
-	for deadline := time.Now().Add(exitTime); ; time.Sleep(10 * time.Millisecond) {
-		if left = processesOf(t, dir); len(left) == 0 || time.Now().After(deadline) {
+	for begun := time.Now(); ; pause(begun) {
+		if left = processesOf(t, dir); len(left) == 0 || time.Since(begun) > exitTime {
 			break
 		}
 	}

@@ -55,13 +55,19 @@ func WriteProgram(t testing.TB, path, content string) {
 // It polls, so it is only for what gives no event to wait for.
 func Eventually(t testing.TB, timeout time.Duration, what string, done func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(timeout)
-	for !done() {
-		if time.Now().After(deadline) {
+	begun := time.Now()
+	for ; !done(); pause(begun) {
+		if time.Since(begun) > timeout {
 			t.Fatalf("not within %v: %s", timeout, what)
 		}
-		time.Sleep(2 * time.Millisecond)
 	}
+}
+
+// pause is for what is asked again and again: it returns after an eighth of the
+// time since begun, and after a tenth of a second at most. What asks each few
+// milliseconds, by processes, takes the processor from what it waits for.
+func pause(begun time.Time) {
+	time.Sleep(min(max(time.Since(begun)/8, 2*time.Millisecond), 100*time.Millisecond))
 }
 
 // Receive returns the next value of c and fails the test after timeout, or
