@@ -16,6 +16,8 @@ AT_ONCE_TESTS := 'TestContract|TestModel|TestStop|TestExitBytes|TestUpgrade|Test
 # Tests wait for programs more than they compute: more packages and scripts at
 # once than there are processors leave none of these idle.
 AT_ONCE := -p $(shell n=$$(getconf _NPROCESSORS_ONLN); echo $$((n > 3 ? n : 3)))
+# What takes longest starts first: it would else run alone at the end. All others follow.
+IN_TURN := ./cmd/middleman ./internal/server ./internal/web ./workspace ./ptyowner ./tmux ./internal/quarantine ./terminal/vt ./...
 # go test, which also says what was skipped; in CI nothing may be that must not.
 TEST    := bin/gotest
 # make check vets everything, faults included.
@@ -40,7 +42,7 @@ run: build ## start the server, open a workspace of REPO=path (default: this clo
 test: build ## install or name the tools that the tests need, run all tests
 	@scripts/tools.sh
 	@go build -o $(TEST) ./scripts/gotest
-	$(TEST) $(AT_ONCE) $(VETTED) -parallel 4 -timeout 25m ./...
+	$(TEST) $(AT_ONCE) $(VETTED) -parallel 4 -timeout 25m $(IN_TURN)
 	$(TEST) $(AT_ONCE) $(VETTED) -tags faults -run Fault -timeout 5m $(FAULTS)
 	$(ON_TMUX) $(TEST) $(VETTED) -short -timeout 12m ./ptyowner
 	$(ON_TMUX) $(TEST) $(VETTED) -tags faults -run Fault -timeout 5m ./ptyowner
