@@ -4,7 +4,7 @@ import assert from 'node:assert/strict'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { after, before } from 'node:test'
-import { becomes, complaints, inOrder, launch, palette, phase, run, seen, shot, toasted, watch } from './browser.mjs'
+import { becomes, canHoldEvents, complaints, inOrder, launch, palette, phase, run, seen, shot, toasted, watch } from './browser.mjs'
 import { desktop, findings, phone } from './pages.mjs'
 import { Server } from './server.mjs'
 
@@ -19,6 +19,7 @@ const textbox = (name) => page.getByRole('textbox', { name, exact: true })
 const dialog = () => page.getByRole('dialog')
 const choice = (name) => dialog().getByRole('combobox', { name, exact: true })
 const sessions = () => JSON.parse(server.middleman('ls', '--all', '--sessions', '--json')).sessions
+const holdEvents = (held) => page.evaluate((held) => { window.held = held }, held)
 const session = (name) => sessions().find((s) => `${s.workspace_name}/${s.name}` === name)
 
 /** A claude that says how it was started, and whose end is a line. */
@@ -37,6 +38,7 @@ before(async () => {
   await server.start()
   browser = await launch()
   page = watch(await (await browser.newContext(desktop)).newPage())
+  await page.addInitScript(canHoldEvents)
   await page.goto(server.newLink())
 })
 
@@ -95,6 +97,7 @@ once('its ended session is resumed on the same conversation, beside Restart', as
 once('the palette resumes too, and what the server refuses is told', async () => {
   await page.getByRole('tab', { name: /^claude-/ }).click()
   await phase(page, 'attached')
+  await holdEvents(true) // the terminal tells of the exit before the events do
   await run(page, 'leave')
   await page.locator('.banner .exit').waitFor()
   await page.route('**/resume', (route) => route.fulfill({ status: 409, json: { detail: 'It goes on elsewhere.' } }), { times: 1 })
@@ -102,9 +105,22 @@ once('the palette resumes too, and what the server refuses is told', async () =>
   await palette(page, 'resume claude')
   await toasted(page, 'It goes on elsewhere.')
   assert.equal(sessions().length, before)
+  await holdEvents(false)
   await palette(page, 'resume claude')
   await phase(page, 'attached')
   await seen(page, /^given \[--resume\]$/)
+})
+
+once('a session is removed as soon as its terminal has told of the exit', async () => {
+  const tabs = () => page.getByRole('tab').count()
+  const [listed, shown] = [sessions().length, await tabs()]
+  await holdEvents(true)
+  await run(page, 'leave')
+  await page.locator('.banner .exit').waitFor()
+  await button('Remove').click()
+  await becomes(tabs, shown - 1, 'the tab stays')
+  await holdEvents(false)
+  assert.equal(sessions().length, listed - 1)
 })
 
 once('a lost session is resumed', async () => {

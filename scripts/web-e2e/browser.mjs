@@ -62,6 +62,21 @@ export async function openPalette(page) {
   }
 }
 
+/** In a page: nothing is heard of the server's events while window.held is set. */
+export function canHoldEvents() {
+  const { fetch } = window
+  window.fetch = async (what, ...how) => {
+    const response = await fetch(what, ...how)
+    if (!String(what.url ?? what).includes('/events')) return response
+    return new Response(response.body.pipeThrough(new TransformStream({
+      async transform(chunk, to) {
+        while (window.held) await new Promise((next) => setTimeout(next, 20))
+        to.enqueue(chunk)
+      },
+    })), response)
+  }
+}
+
 /** Starts one for tests; more are further arguments of it. */
 export async function launch(...more) {
   const browser = await start(...more)

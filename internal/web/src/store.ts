@@ -3,7 +3,7 @@
 
 import { useEffect, useReducer } from 'preact/hooks'
 import * as api from './api'
-import type { Approval, Denial, RuntimeList, Session, Stage, Workspace } from './api'
+import type { Approval, Denial, Exit, RuntimeList, Session, Stage, Workspace } from './api'
 import { pathOf, place } from './nav'
 import { tell } from './notify'
 import { inOrder } from './order'
@@ -213,12 +213,19 @@ export function removeWorkspace(id: string): void {
 /** Takes an event, or the answer to a question that was asked at a mark. */
 export function putSession(s: Session, asked = heard): void {
   if (overtaken(s.id, asked)) return
-  hear(s.id)
   const known = state.sessions.get(s.id)
+  if (known?.state === 'exited' && isLive(s)) return // an event from before its end, see putExit
+  hear(s.id)
   tell(known, s)
   if (known && known.name !== s.name) renamed(known, s)
   state.sessions.set(s.id, s)
   changed()
+}
+
+/** Takes how a session ended, which its terminal tells before the server’s events do. */
+export function putExit(id: string, exit: Exit): void {
+  const s = state.sessions.get(id)
+  if (s && isLive(s)) putSession({ ...s, state: 'exited', exit, writer: undefined })
 }
 
 /** Who looks at a session goes on looking at it under its new name, whoever renamed it. */

@@ -10,7 +10,7 @@ import { UnicodeGraphemesAddon } from '@xterm/addon-unicode-graphemes'
 import { WebLinksAddon } from '@xterm/addon-web-links'
 import { WebglAddon } from '@xterm/addon-webgl'
 import { Terminal } from '@xterm/xterm'
-import type { Size } from '../api'
+import type { Exit, Size } from '../api'
 import { isDark, onPrefs, prefs, setPrefs } from '../prefs'
 import { toast } from '../store'
 import { onHidden } from '../visibility'
@@ -42,6 +42,7 @@ export class TerminalView implements LinkOwner, TouchOwner {
   private onChange: () => void = () => {}
   /** Told of the title that the program chose. */
   onTitle: (title: string) => void = () => {}
+  onExit: (exit: Exit) => void = () => {}
   /** Percent done as the program reports it (OSC 9;4), or undefined. */
   progress?: number
   /** True for a moment after output was skipped because it came too fast. */
@@ -232,7 +233,10 @@ export class TerminalView implements LinkOwner, TouchOwner {
     this.terminal.options.cursorBlink = phase.is === 'attached'
     this.terminal.options.cursorInactiveStyle = phase.is === 'exited' ? 'none' : 'outline'
     if (!['connecting', 'attached', 'watching'].includes(phase.is)) this.element.classList.remove('loading')
-    if (phase.is === 'exited') this.terminal.blur()
+    if (phase.is === 'exited') {
+      this.terminal.blur()
+      this.onExit(phase.exit)
+    }
     if (phase.is === 'connecting' || phase.is === 'disconnected') this.awaitsDrawing = false
     if (phase.is === 'watching') this.wanted = undefined
     if (phase.is === 'attached') {

@@ -1,7 +1,7 @@
 // The terminals that this page keeps: the shown one, and the latest hidden
 // ones, so that going back and forth draws at once.
 
-import { setTitle } from '../store'
+import { putExit, setTitle } from '../store'
 import { TerminalView } from './view'
 
 const keep = 8
@@ -21,6 +21,7 @@ export function viewOf(session: string): TerminalView {
 function create(session: string): TerminalView {
   const view = new TerminalView(session)
   view.onTitle = (title) => setTitle(session, title)
+  view.onExit = (exit) => putExit(session, exit)
   return view
 }
 
