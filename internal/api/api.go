@@ -107,6 +107,7 @@ type Session struct {
 	Parent        string             `json:"parent,omitempty" doc:"The session that started it as a worker"`
 	Profile       string             `json:"profile,omitempty" doc:"The profile that it was started with; unset for the shell or a command"`
 	Conversation  string             `json:"conversation,omitempty" doc:"The id by which its program takes the conversation up again, if it is known"`
+	Settled       bool               `json:"settled,omitempty" doc:"Whether its end needs nobody any more: its conversation was taken up again, another session was started in its place, or it was stopped since"`
 	Source        string             `json:"source" doc:"Where the state comes from: owner, disk or store"`
 	Sandbox       *sandbox.Applied   `json:"sandbox,omitempty" doc:"What its sandbox does; unset for level none"`
 	Bundle        *SessionBundle     `json:"bundle,omitempty" doc:"The bundle that its profile comes from, and what the host gave of what that asks; unset for a profile that is built in, the user's own or a repository's"`
@@ -146,6 +147,7 @@ type NewSession struct {
 	Bundle  *BundleRef `json:"bundle,omitempty" doc:"The bundle that the profile is of; unset for a profile that is built in, the user's own or a repository's"`
 	// Capabilities narrow what is asked for.
 	Capabilities []string      `json:"capabilities,omitempty" doc:"Which of the optional declarations of the bundle's profile to ask the host for; unset means all of them"`
+	Restarts     string        `json:"restarts,omitempty" doc:"The id of an ended session of the workspace, in whose place this one is started"`
 	Prompt       string        `json:"prompt,omitempty" doc:"The first prompt for the profile's program"`
 	Backend      string        `json:"backend,omitempty" enum:"auto,tmux,pty-owner"`
 	Sandbox      sandbox.Level `json:"sandbox,omitempty" enum:"none,workspace,strict" doc:"What it may touch; unset means what the profile or the settings say. That of a worker is never weaker than its parent's"`

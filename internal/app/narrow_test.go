@@ -50,6 +50,7 @@ var decisions = map[string]struct {
 	"Session.Profile":      {why: "checkGrant, and in the sandbox it opens nothing that is closed to the parent: TestWhoseProfileOpens"},
 	"Session.Bundle":       {why: "checkBundleGrant, and policy.toml decides at each launch"},
 	"Session.Capabilities": {why: "they narrow what the bundle asks for"},
+	"Session.Restarts":     {why: "startSession alone reads it, by which no worker starts"},
 	"Session.Prompt":       {why: "an argument of the command"},
 	"Session.Backend":      {why: "every host has the same rules: backendtest"},
 	"Session.Sandbox":      {why: "chooseBox takes the stronger level: sandbox.txtar"},

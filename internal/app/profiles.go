@@ -317,7 +317,11 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 	if in.KeepOutput == nil {
 		in.KeepOutput = status.JournalBytes
 	}
-	return s.startLike(ctx, row.WorkspaceID, in, &row)
+	resumed, err := s.startLike(ctx, row.WorkspaceID, in, &row)
+	if err == nil {
+		s.setSettled(ctx, row.ID)
+	}
+	return resumed, err
 }
 
 // sameBackend returns the backend of a session that has ended, if it must be named for

@@ -14,6 +14,7 @@ import (
 
 	"middleman/internal/agent"
 	"middleman/internal/api"
+	"middleman/internal/attention"
 	"middleman/internal/environ"
 	"middleman/internal/store"
 	"middleman/terminal"
@@ -187,7 +188,29 @@ func (s *App) setExit(ctx context.Context, id string, exit terminal.Exit) {
 // startSession starts a session on request. It refuses while the workspace is
 // not ready or is being deleted. A failed start leaves no row.
 func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSession) (api.Session, error) {
-	return s.startLike(ctx, workspaceID, in, nil)
+	if in.Restarts == "" {
+		return s.startLike(ctx, workspaceID, in, nil)
+	}
+	former, err := s.Store.Session(ctx, in.Restarts)
+	if err != nil {
+		return api.Session{}, err
+	}
+	if former.WorkspaceID != workspaceID || !former.State.Ended() {
+		return api.Session{}, Refusef(api.CodeBadRequest, "session %s is no ended session of this workspace: nothing can be started in its place", former.Name)
+	}
+	view, err := s.startLike(ctx, workspaceID, in, nil)
+	if err == nil {
+		s.setSettled(ctx, former.ID)
+	}
+	return view, err
+}
+
+// setSettled records and publishes that an ended session needs nobody any more.
+func (s *App) setSettled(ctx context.Context, id string) {
+	if err := s.Store.SetSettled(context.WithoutCancel(ctx), id); err != nil {
+		s.Log.Error("record that the end of a session is settled", "session", id, "error", err)
+	}
+	s.publishSession(ctx, id)
 }
 
 // startLike is startSession, or takes up the conversation of the session again.
@@ -249,6 +272,10 @@ func (s *App) endSession(ctx context.Context, id string, grace time.Duration, ke
 			return api.Session{}, err
 		}
 		if keep {
+			if attention.Interrupted(view) {
+				s.setSettled(ctx, row.ID)
+				row.Settled = true
+			}
 			return s.sessionView(ctx, row, view.WorkspaceName), nil
 		}
 		return view, s.removeSession(ctx, row)

@@ -119,6 +119,7 @@ func RecordedSession(row store.Session, workspaceName string) api.Session {
 		Parent:        row.Parent,
 		Profile:       row.Profile,
 		Conversation:  row.Conversation,
+		Settled:       row.Settled,
 		Sandbox:       row.Sandbox,
 		Source:        "store",
 		AsOf:          time.Now().UTC(),
@@ -140,6 +141,7 @@ func RecordedSession(row store.Session, workspaceName string) api.Session {
 func (s *App) transcriptView(ctx context.Context, t store.Transcript) api.Session {
 	v := RecordedSession(t.Session, s.deletedLabels(ctx)[t.WorkspaceID])
 	v.DeletedAt = &t.DeletedAt
+	v.Attention = attention.Of(v)
 	return v
 }
 

@@ -85,15 +85,38 @@ func State(s api.Session) string {
 		return s.Agent.Text()
 	case s.State == terminal.StateRunning && runs(s) != "":
 		return runs(s)
-	case s.Exit == nil:
-		return string(s.State) + left(s)
 	}
 	state := string(s.State)
-	if s.Exit.Stopped {
-		state = string(agent.Stopped)
+	if s.Exit != nil {
+		if s.Exit.Stopped {
+			state = string(agent.Stopped)
+		}
+		state += " (" + s.Exit.How() + ")"
 	}
-	return state + " (" + s.Exit.How() + ")" + left(s)
+	if Interrupted(s) {
+		state += ", can be resumed"
+	}
+	return state + left(s)
 }
+
+// Interrupted reports whether a session's agent ended although nobody had asked for that,
+// as at a reboot, and its conversation, which is known, can be taken up again. That is so
+// until somebody has resumed it, started it again or stopped it.
+func Interrupted(s api.Session) bool {
+	if s.Conversation == "" || s.Settled || s.DeletedAt != nil {
+		return false
+	}
+	if s.Exit == nil {
+		return s.State == terminal.StateLost
+	}
+	return s.State == terminal.StateExited && !s.Exit.Stopped &&
+		(slices.Contains(interrupts, s.Exit.Signal) || slices.Contains(interrupts, s.Exit.Code-128))
+}
+
+// interrupts are the signals by which a machine that goes down, a closed terminal or a
+// lack of memory ends programs: SIGHUP, SIGKILL and SIGTERM. A program that handles one
+// exits with 128 and its number.
+var interrupts = []int{1, 9, 15}
 
 // left says that processes outlive an ended session's program.
 func left(s api.Session) string {
@@ -113,8 +136,7 @@ func JudgeEmpty(w api.Workspace) (g Group, state string, since time.Time) {
 }
 
 // Judge says which group a session is in, in which state and since when, zero if that is
-// not known. The
-// status of an agent decides, where it is known; an agent without one may wait for its
+// not known. An agent that was interrupted needs its user, see Interrupted. The status of an agent decides, where it is known; an agent without one may wait for its
 // user, or work, and is in a group of its own. Otherwise a bell that nobody has
 // heard needs the user, as does a session that does not answer. A shell is ready, unless
 // it runs a program: as far as is known it waits for a command. Another program works.
@@ -125,6 +147,9 @@ func Judge(s api.Session) (g Group, state string, since time.Time) {
 		since = s.CreatedAt
 		if s.Exit != nil {
 			since = s.Exit.Time
+		}
+		if Interrupted(s) {
+			return NeedsYou, State(s), since
 		}
 		return Ended, State(s), since
 	case s.State == terminal.StateUnreachable && s.Runtime != "":

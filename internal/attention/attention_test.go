@@ -20,6 +20,10 @@ func TestJudge(t *testing.T) {
 			Agent: &agent.Status{State: state, Reason: "why", Since: told},
 		}
 	}
+	ended := func(exit terminal.Exit) api.Session {
+		exit.Time = exited
+		return api.Session{State: terminal.StateExited, Conversation: "c", Exit: &exit}
+	}
 	for _, tt := range []struct {
 		name  string
 		in    api.Session
@@ -54,6 +58,15 @@ func TestJudge(t *testing.T) {
 		{"stopped, and exited", api.Session{State: terminal.StateExited, Exit: &terminal.Exit{Code: 3, Stopped: true, Time: exited}}, Ended, "stopped (3)", exited},
 		{"killed", api.Session{State: terminal.StateExited, Exit: &terminal.Exit{Code: -1, Signal: 1, SignalName: "SIGHUP", Time: exited}}, Ended, "exited (SIGHUP)", exited},
 		{"lost", api.Session{State: terminal.StateLost}, Ended, "lost", made},
+		{"an agent that was lost", api.Session{State: terminal.StateLost, Conversation: "c"}, NeedsYou, "lost, can be resumed", made},
+		{"such an agent that was resumed or stopped since", api.Session{State: terminal.StateLost, Conversation: "c", Settled: true}, Ended, "lost", made},
+		{"such an agent of a deleted workspace", api.Session{State: terminal.StateLost, Conversation: "c", DeletedAt: &told}, Ended, "lost", made},
+		{"an agent that ended as the machine went down", ended(terminal.Exit{Code: -1, Signal: 15, SignalName: "SIGTERM"}), NeedsYou, "exited (SIGTERM), can be resumed", exited},
+		{"an agent that exited at that signal", ended(terminal.Exit{Code: 143}), NeedsYou, "exited (143), can be resumed", exited},
+		{"an agent that its user interrupted", ended(terminal.Exit{Code: -1, Signal: 2, SignalName: "SIGINT"}), Ended, "exited (SIGINT)", exited},
+		{"an agent that was stopped", ended(terminal.Exit{Code: -1, Signal: 15, SignalName: "SIGTERM", Stopped: true}), Ended, "stopped (SIGTERM)", exited},
+		{"an agent that is at its end", ended(terminal.Exit{}), Ended, "exited (0)", exited},
+		{"an agent that could not be started", api.Session{State: terminal.StateFailed, Conversation: "c"}, Ended, "failed", made},
 		{"an agent that waits", agentIn(agent.Waiting), NeedsYou, "waiting: why", told},
 		{"an agent that is idle", agentIn(agent.Idle), Ready, "idle: why", told},
 		{"an agent that is done", agentIn(agent.Done), Ready, "done: why", told},

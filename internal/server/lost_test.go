@@ -170,3 +170,28 @@ func TestAKilledTmuxServerEndsItsSessions(t *testing.T) {
 		}
 	})
 }
+
+// An agent that was lost needs its user, which is told at once, until another session is
+// started in its place.
+func TestALostAgentNeedsItsUser(t *testing.T) {
+	eachBackend(t, func(t *testing.T, p *place) {
+		r := p.serve(t)
+		w := r.workspace("lost", &api.NewSession{Command: []string{"cat"}})
+		s := w.Sessions[0]
+		if err := r.store.SetConversation(t.Context(), s.ID, "c"); err != nil {
+			t.Fatal(err)
+		}
+		if a := r.call("POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Command: []string{"cat"}, Restarts: s.ID}); a.status != 422 {
+			t.Errorf("in the place of a session that runs: %d %s", a.status, a.body)
+		}
+		events := r.events(t, "", "")
+		p.loseOwner(t, s.ID)
+		events.until(func(e api.Event) bool {
+			return e.Session != nil && e.Session.ID == s.ID && e.Session.Attention.Group == "needs-you" && e.Session.Attention.State == "lost, can be resumed"
+		})
+		get[api.Session](r, "POST", "/workspaces/"+w.ID+"/sessions", api.NewSession{Command: []string{"cat"}, Restarts: s.ID})
+		events.until(func(e api.Event) bool {
+			return e.Session != nil && e.Session.ID == s.ID && e.Session.Attention.Group == "ended" && e.Session.Attention.State == "lost"
+		})
+	})
+}

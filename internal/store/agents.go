@@ -61,6 +61,16 @@ func (s *Store) Tracker(ctx context.Context, id string, v any) error {
 	return nil
 }
 
+// SetSettled records that the session's end needs nobody any more. If there is no such
+// session, the error is ErrNotFound.
+func (s *Store) SetSettled(ctx context.Context, id string) error {
+	r, err := s.write.ExecContext(ctx, `UPDATE sessions SET settled = 1 WHERE id = ?`, id)
+	if err = mustChange(r, err); err != nil {
+		return fmt.Errorf("store that the end of session %s is settled: %w", id, err)
+	}
+	return nil
+}
+
 // SetConversation records by which id the session's program takes its
 // conversation up again. If there is no such session, the error is ErrNotFound.
 func (s *Store) SetConversation(ctx context.Context, id, conversation string) error {

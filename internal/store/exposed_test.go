@@ -43,6 +43,13 @@ func TestMigrationOfExposed(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "middleman.db")
 	s, err := openWith(ctx, path, until(t, 30))
 	must(t, err)
+	later := func(change, kind string) { // a column that was added later, which this version writes
+		for _, table := range []string{"sessions", "deleted_sessions"} {
+			_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change + ` COLUMN settled ` + kind)
+			must(t, err)
+		}
+	}
+	later(`ADD`, `INTEGER NOT NULL DEFAULT 0`)
 	for n, writable := range map[int]string{1: `["/a","/b"]`, 2: `["/c"]`, 3: ``} {
 		w := newWorkspace(n)
 		must(t, s.CreateWorkspace(ctx, w))
@@ -54,6 +61,7 @@ func TestMigrationOfExposed(t *testing.T) {
 		}
 	}
 	must(t, s.KeepDeleted(ctx, Deleted{newWorkspace(2), t0}, map[string]int64{"s2": 7}))
+	later(`DROP`, ``)
 	must(t, s.Close())
 
 	s = openAt(t, path)

@@ -253,7 +253,7 @@ func TestMigrationOfNames(t *testing.T) {
 	s, err := openWith(ctx, path, until(t, 20))
 	must(t, err)
 	later := func(change, kind string) { // columns that were added later, which this version writes
-		for _, added := range [][2]string{{"workspaces", "base_dir"}, {"sessions", "sandbox"}, {"sessions", "bundle"}} {
+		for _, added := range [][2]string{{"workspaces", "base_dir"}, {"sessions", "sandbox"}, {"sessions", "bundle"}, {"sessions", "settled"}} {
 			for _, table := range []string{added[0], "deleted_" + added[0]} {
 				_, err := s.write.Exec(`ALTER TABLE ` + table + ` ` + change + ` COLUMN ` + added[1] + ` ` + kind)
 				must(t, err)

@@ -29,11 +29,14 @@ type Session struct {
 	// Conversation is the id by which its program takes the conversation up
 	// again, "" if it is not known.
 	Conversation string
-	Sandbox      *sandbox.Applied // nil for none
-	Bundle       *bundle.Launched // nil for none
+	// Settled is set once its end needs nobody any more: its conversation was taken up
+	// again, another session was started in its place, or it was stopped since.
+	Settled bool
+	Sandbox *sandbox.Applied // nil for none
+	Bundle  *bundle.Launched // nil for none
 }
 
-const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation, sandbox, bundle`
+const sessionColumns = `id, workspace_id, name, backend, argv, dir, state, error, exit, created_at, parent, profile, conversation, sandbox, bundle, settled`
 
 // CreateSession adds x. The error is ErrNameTaken if another session of the
 // workspace has its name, and ErrNotFound if there is no such workspace.
@@ -176,7 +179,7 @@ func encodeSession(x Session) (values []any, err error) {
 		return nil, err
 	}
 	return []any{x.ID, x.WorkspaceID, x.Name, x.Backend, string(argv), x.Dir, string(x.State), x.Error, exit, x.CreatedAt.UnixNano(),
-		x.Parent, x.Profile, x.Conversation, confined, launched}, nil
+		x.Parent, x.Profile, x.Conversation, confined, launched, x.Settled}, nil
 }
 
 // jsonOf returns v as JSON, "" for nil.
@@ -193,7 +196,7 @@ func scanSession(row scanner) (Session, error) {
 	var argv, confined, launched string
 	var exit *string
 	var created int64
-	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation, &confined, &launched)
+	err := row.Scan(&x.ID, &x.WorkspaceID, &x.Name, &x.Backend, &argv, &x.Dir, &x.State, &x.Error, &exit, &created, &x.Parent, &x.Profile, &x.Conversation, &confined, &launched, &x.Settled)
 	if err != nil {
 		return Session{}, err
 	}

@@ -175,6 +175,8 @@ export interface NewSession {
   name?: string
   command?: string[]
   profile?: string
+  /** The id of the ended session in whose place it is started. */
+  restarts?: string
   /** The first prompt for the profile’s program. */
   prompt?: string
   sandbox?: Level

@@ -41,7 +41,7 @@ export function tellNotice(items: NoticeItem[]): void {
   if (prefs.push && !document.hasFocus()) return
   for (const item of items) {
     const s = state.sessions.get(item.session)
-    if (s) say(s, (s.attention.group === 'ended' ? endOf(s) : agentWords(s)) || capital(item.kind))
+    if (s) say(s, (s.exit || s.state === 'lost' ? endOf(s) : agentWords(s)) || capital(item.kind))
   }
 }
 

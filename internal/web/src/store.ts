@@ -293,4 +293,7 @@ export function shownSession(workspaceID: string, name?: string): Session | unde
   return sessions.find((s) => s.name === name) ?? sessions.find(isLive) ?? sessions[0]
 }
 
+/** Whether it is proved that a session has ended. */
+export const isOver = (s: Session) => !isLive(s) && s.state !== 'unreachable'
+
 export const isLive = (s: Session) => s.state === 'running' || s.state === 'starting' || s.state === 'stopping'

@@ -23,6 +23,8 @@ The session must have been started with the profile of an agent (new -p claude):
 shell or a command keeps no conversation. Its program is started again in the same
 workspace, on the same conversation, in a session of its own: after a reboot, or when
 the program was ended. The ended session stays, with what it printed.
+After a reboot ` + "`middleman ls --sessions`" + ` lists which agents "can be resumed", until they
+are resumed or stopped.
 ` + "`middleman profile show NAME`" + ` prints the command.`,
 		Args: cli.Args(cobra.ExactArgs(1)),
 		RunE: func(cmd *cobra.Command, given []string) error {

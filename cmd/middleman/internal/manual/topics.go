@@ -117,6 +117,8 @@ ctrl-z       suspend
 q  ctrl-c    quit; everything goes on
 
 Needs you    an agent that waits for you;
+             one that was interrupted, as by a
+             reboot, until it is resumed;
              a bell that nobody has heard;
              a session that does not answer
 Unknown      an agent of which nothing proves

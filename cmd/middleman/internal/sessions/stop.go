@@ -10,6 +10,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/internal/attention"
 	"middleman/internal/audit"
 )
 
@@ -25,7 +26,8 @@ func (c commands) stopCommand() *cobra.Command {
 		Long: `End a session's program and everything that it started. Each of several targets is
 stopped by itself: an error with one does not keep the others running. --all stops every
 session of this machine, several at a time, and last the one that it is typed in; what
-is on other machines goes on. Workspaces stay, and so does what was printed.`,
+is on other machines goes on. Workspaces stay, and so does what was printed. An agent
+that a reboot has ended, and that "can be resumed", is listed as ended after a stop.`,
 		RunE: func(cmd *cobra.Command, given []string) error {
 			switch {
 			case grace < 0:
@@ -45,13 +47,33 @@ is on other machines goes on. Workspaces stay, and so does what was printed.`,
 				if err != nil {
 					return err
 				}
-				return c.stopped(t, t.Session.Stop(cmd.Context(), grace))
+				return c.stopped(t, c.stop(cmd.Context(), t, grace))
 			})
 		},
 	}
 	cmd.Flags().DurationVar(&grace, "grace", 0, "how long to wait before killing (default: the session's own)")
 	cmd.Flags().BoolVar(&all, "all", false, "stop every session of this machine")
 	return cmd
+}
+
+// stop ends a session. That of an agent that was interrupted has ended already: the
+// server records that nobody is to resume it.
+func (c commands) stop(ctx context.Context, t catalog.Target, grace time.Duration) error {
+	s := t.Shown
+	if s.Conversation != "" && s.Runtime == "" && c.Runtime == "" {
+		if status, err := t.Session.Status(ctx); err == nil {
+			s.SetStatus(status)
+		}
+		if attention.Interrupted(s) {
+			server, err := c.Server(ctx)
+			if err != nil {
+				return err
+			}
+			defer server.Close()
+			return server.Session(s.ID).Stop(ctx, grace)
+		}
+	}
+	return t.Session.Stop(ctx, grace)
 }
 
 // stopped records that a session was asked to stop, and says of an error whose it is.

@@ -35,7 +35,8 @@ seconds is named, with the age of what is listed of it; its sessions read
 A "!" after a session's name or state says that its bell rang, and a "#" that it has
 printed something, since somebody last looked at it (attached or watching). The state of
 a coding agent that is known (middleman profile list) also says whether it is working,
-waiting for you, or idle.
+waiting for you, or idle. An agent that ended although nobody asked it to, as at a reboot,
+"can be resumed": it is listed until it is resumed (middleman resume), started again or stopped.
 
 PATH is shown where the terminal is wide enough for all of it; middleman path NAME
 prints it too.
@@ -151,7 +152,8 @@ func (c commands) tellUnheard(sessions []api.Session) {
 	}
 }
 
-// live returns l without failed workspaces and sessions of which nothing runs any more.
+// live returns l without failed workspaces and sessions of which nothing runs any more,
+// unless they wait to be resumed.
 func live(l catalog.List) catalog.List {
 	var kept catalog.List
 	for _, w := range l.Workspaces {
@@ -160,7 +162,7 @@ func live(l catalog.List) catalog.List {
 		}
 	}
 	for _, s := range l.Sessions {
-		if !s.State.Ended() || len(s.Left) > 0 {
+		if !s.State.Ended() || len(s.Left) > 0 || attention.Interrupted(s) {
 			kept.Sessions = append(kept.Sessions, s)
 		}
 	}
@@ -209,13 +211,13 @@ func (c commands) sessionTable(sessions []api.Session) error {
 	return t.Flush()
 }
 
-// summary names a workspace's live sessions, and counts the others by state.
+// summary names a workspace's live sessions and those that can be resumed, and counts the others by state.
 func summary(sessions []api.Session) string {
 	var parts []string
 	counts := map[terminal.State]int{}
 	for _, s := range sessions {
 		switch {
-		case s.State.Ended() && len(s.Left) > 0:
+		case s.State.Ended() && (len(s.Left) > 0 || attention.Interrupted(s)):
 			parts = append(parts, s.Name+" "+attention.State(s))
 		case s.State.Ended():
 			counts[s.State]++

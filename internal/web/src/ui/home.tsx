@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import { byNeed, matches, rows } from '../list'
 import { prefs } from '../prefs'
+import { isOver } from '../store'
 import { plural } from '../words'
 import { Plus } from './icons'
 import { Asks, Filter, Fold, Item, Machines, useFresh } from './list'
@@ -12,7 +13,7 @@ export function Home() {
   useFresh()
   const all = rows()
   const found = all.filter((r) => matches(r, filter))
-  const live = all.filter((r) => r.session && r.group !== 'ended').length
+  const live = all.filter((r) => r.session && !isOver(r.session)).length
   const need = all.filter((r) => r.group === 'needs-you').length
   return (
     <div class="home">

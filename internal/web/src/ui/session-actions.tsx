@@ -5,7 +5,7 @@ import type { Session, Workspace } from '../api'
 import { isShown, mostPanes, panesOf, split, wideEnough } from '../layout'
 import { go, place } from '../nav'
 import { moveSession } from '../order'
-import { isLive, mark, putSession, report, sessionsOf } from '../store'
+import { isLive, isOver, mark, putSession, report, sessionsOf } from '../store'
 import type { Action } from './actions'
 import { Dialog, Field } from './dialog'
 import { lazy } from './lazy'
@@ -86,8 +86,6 @@ function Rename({ session, onClose }: { session: Session; onClose: () => void })
   )
 }
 
-const isOver = (s: Session) => !isLive(s) && s.state !== 'unreachable'
-
 /** The conversation of an ended session can be taken up again if it is known, and goes on nowhere else. */
 export const canResume = (s: Session) => isOver(s) && !!s.profile && !!s.conversation &&
   !sessionsOf(s.workspace_id).some((other) => isLive(other) && other.profile === s.profile && other.conversation === s.conversation)
@@ -113,7 +111,7 @@ export function restart(workspace: Workspace, session: Session): void {
     const asked = mark()
     putSession(await renamed(session.id, `${session.name}.${n}`), asked)
     const how = session.profile ? { profile: session.profile } : { command: session.argv }
-    const started = await api.startSession(workspace.id, { ...how, name: session.name })
+    const started = await api.startSession(workspace.id, { ...how, name: session.name, restarts: session.id })
     putSession(started)
     go({ workspace: workspace.label, session: started.name })
   }
