@@ -30,6 +30,9 @@ func openOwn() (executable, error) {
 	return executable{path: path}, err
 }
 
+// askToBind does nothing: nobody can remove a named pipe.
+func askToBind(state.Record) {}
+
 // bootTime returns about when the machine started.
 func bootTime() time.Time { return time.Now().Add(-windows.DurationSinceBoot()) }
 

@@ -94,12 +94,16 @@ func provedDead(l look, err error) bool {
 // findTime is how long connect retries while a session starts or ends.
 const findTime = 2 * time.Second
 
+// askEvery is how often connect asks an owner that it does not reach to bind its socket.
+const askEvery = 200 * time.Millisecond
+
 // connect connects to the owner. If the session has ended it returns a nil
 // client and no error, and l holds the exit. The owner may start or end between
 // look and dial, so connect looks again if an owner lives but does not listen, or
-// is about to begin. The status of a session that starts needs no owner.
+// is about to begin. If its socket was removed, the owner is asked to bind it again. The status of a session that starts needs no owner.
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
 	isStatus := hello.Mode == wire.ModeControl && hello.Client == string(wire.VerbStatus)
+	var asked time.Time
 	for deadline := time.Now().Add(findTime); ; {
 		l, err := s.look()
 		if err != nil || l.life == state.Dead || l.life == state.Starting && isStatus {
@@ -114,6 +118,10 @@ func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look,
 			var c *client
 			if c, err = dial(ctx, s.dir.ID, l.record, hello); err == nil {
 				return c, l, nil
+			}
+			if errors.Is(err, terminal.ErrUnreachable) && time.Since(asked) >= askEvery {
+				askToBind(l.record)
+				asked = time.Now()
 			}
 		}
 		if !wentAway(err) || ctx.Err() != nil || time.Now().After(deadline) {

@@ -12,6 +12,7 @@ import (
 
 	"middleman/internal/fault"
 	"middleman/internal/private"
+	"middleman/internal/proc"
 	"middleman/internal/systemd"
 	"middleman/ptyowner/state"
 )
@@ -49,6 +50,10 @@ func ownerCommand(run executable, d state.Dir, spec []byte, log, report, startLo
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	return cmd
 }
+
+// askToBind asks an owner to look after its socket, see state.BindSignal. One that has
+// ended meanwhile, and owners of earlier builds, do not notice.
+func askToBind(r state.Record) { _ = proc.Signal(r.OwnerPID, r.OwnerStart, state.BindSignal) }
 
 // goneErrors are typical of an owner that does not listen yet or has just ended:
 // the socket refuses, or closed the connection.

@@ -133,7 +133,7 @@ func (o *owner) handOver(u *upgrade, join func()) (joined bool) {
 
 // interrupt sets a deadline on everything that the loops block on.
 func (o *owner) interrupt(t time.Time) {
-	o.listener.SetDeadline(t)
+	o.listening().SetDeadline(t) // rebind replaces none while the owner is paused
 	if err := o.term.SetDeadline(t); err != nil {
 		logf("interrupt the terminal: %v", err)
 	}

@@ -58,15 +58,19 @@ func (p *pending) closeAll() {
 	p.conns = nil
 }
 
-// serve accepts connections until the listener is closed or the owner pauses.
+// serve accepts connections until the listener is closed for good or the owner pauses.
 // Connections that are not authenticated are limited in number and time. A
 // pause closes them; their clients connect again.
 func (o *owner) serve() {
 	var greeting pending
 	defer greeting.closeAll()
 	for {
-		conn, err := ipc.Accept(o.listener)
-		if errors.Is(err, net.ErrClosed) || errors.Is(err, os.ErrDeadlineExceeded) {
+		l := o.listening()
+		conn, err := ipc.Accept(l)
+		switch {
+		case errors.Is(err, net.ErrClosed) && o.listening() != l:
+			continue
+		case errors.Is(err, net.ErrClosed), errors.Is(err, os.ErrDeadlineExceeded):
 			return
 		}
 		if err != nil {
@@ -85,6 +89,13 @@ func (o *owner) serve() {
 			o.welcome(conn, r, hello)
 		})
 	}
+}
+
+// listening returns the listener of now.
+func (o *owner) listening() *ipc.Listener {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.listener
 }
 
 // readHello reads the first frame and authenticates its sender. A peer of

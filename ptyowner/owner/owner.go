@@ -50,15 +50,14 @@ type owner struct {
 	umask   int    // the program's, as after a login
 	core    uint64 // the program's soft limit of core files
 
-	lock     private.LockFile // owner.lock
-	listener *ipc.Listener
-	host     host.Host
-	term     host.Terminal
-	journal  *journal.Writer
-	mark     *takeMark
-	conns    sync.WaitGroup
-	paused   atomic.Bool // phase is phasePaused, for code that must not wait for mu
-	moving   atomic.Bool // readPTY is publishing output
+	lock    private.LockFile // owner.lock
+	host    host.Host
+	term    host.Terminal
+	journal *journal.Writer
+	mark    *takeMark
+	conns   sync.WaitGroup
+	paused  atomic.Bool // phase is phasePaused, for code that must not wait for mu
+	moving  atomic.Bool // readPTY is publishing output
 	// coming is the head that publish is about to set. Readers of the journal
 	// may have read up to it already.
 	coming atomic.Uint64
@@ -82,7 +81,8 @@ type owner struct {
 	early       int        // how many clients wait in admit for output that the journal has already
 	screenMoved *sync.Cond // on mu: broadcast with changed, and when the screen has advanced
 	phase       phase
-	recent      ring // the newest output, for viewers at the head
+	listener    *ipc.Listener // set before the loops start; rebind replaces it
+	recent      ring          // the newest output, for viewers at the head
 	size        terminal.Size
 	title       string
 	progress    vt.Progress
@@ -331,11 +331,13 @@ func (o *owner) startLoops() (join func()) {
 	loops.Go(o.serve)
 	stopReaping := o.term.Reap(&o.mu, o.reaped, o.lose)
 	stopResting := o.startResting()
+	stopBinding := o.startBinding()
 	return func() {
 		loops.Wait()
 		o.conns.Wait()
 		stopReaping()
 		stopResting()
+		stopBinding()
 	}
 }
 

@@ -3,16 +3,21 @@
 package owner
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
+	"time"
 
 	"golang.org/x/sys/unix"
 
+	"middleman/internal/ipc"
 	"middleman/internal/private"
 	"middleman/ptyowner/state"
 	"middleman/ptyowner/wire"
@@ -158,4 +163,66 @@ func catchSignals() {
 	caught := make(chan os.Signal, 1)
 	signal.Notify(caught) // every signal that can be caught; nothing reads the channel
 	resetIgnored()
+}
+
+// startBinding starts what looks after the owner's socket, until stop is called. A client
+// that knows by owner.lock that the owner lives, and does not reach it, sends
+// state.BindSignal: somebody may have removed the socket, or put another in its place.
+func (o *owner) startBinding() (stop func()) {
+	asked := make(chan os.Signal, 1)
+	signal.Notify(asked, state.BindSignal)
+	var loop sync.WaitGroup
+	loop.Go(func() {
+		for range asked {
+			if o.isBound() {
+				continue
+			}
+			if err := o.rebind(); err != nil {
+				logf("bind the socket again: %v", err)
+			}
+		}
+	})
+	return func() {
+		signal.Stop(asked)
+		close(asked)
+		loop.Wait()
+	}
+}
+
+// bindTime bounds how long the owner waits for whoever listens in its place.
+const bindTime = time.Second
+
+// isBound reports whether the socket leads to this process. It keeps its pid as other
+// images take over.
+func (o *owner) isBound() bool {
+	ctx, cancel := context.WithTimeout(context.Background(), bindTime)
+	defer cancel()
+	conn, err := ipc.Dial(ctx, o.socket)
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	return ipc.PeerPID(conn) == os.Getpid()
+}
+
+// rebind replaces the listener by one at the same path, which nobody else may have: this
+// process holds owner.lock. It does nothing while another image takes over, and at the end.
+func (o *owner) rebind() error {
+	if err := private.MakeDir(filepath.Dir(o.socket)); err != nil {
+		return err
+	}
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.phase == phasePaused || o.phase == phaseClosing {
+		return nil
+	}
+	l, err := ipc.Listen(o.socket)
+	if err != nil {
+		return err
+	}
+	former := o.listener
+	former.SetUnlinkOnClose(false) // its path is the new one's by now
+	o.listener = l
+	logf("its socket was gone, or another's: it listens on %s again", o.socket)
+	return former.Close()
 }

@@ -12,6 +12,10 @@ import (
 	"middleman/terminal"
 )
 
+// BindSignal asks an owner to look whether its socket still leads to it, and to bind it
+// again if not. Owners catch every signal, those of earlier builds too.
+const BindSignal = unix.SIGUSR1
+
 // Strays returns the ids of the processes of a session without an owner, as far
 // as they can be found. It looks again, for two seconds at most, while a process
 // is too young to tell.
