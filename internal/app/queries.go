@@ -416,6 +416,9 @@ func (s *App) Wait(ctx context.Context, session string, what WaitFor, limit time
 	}
 	limited, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
+	if row, err := s.Store.Session(ctx, session); err == nil {
+		condition.Exit = row.Exit
+	}
 	found, err := await.Wait(limited, live, condition)
 	if err != nil && limited.Err() != nil && ctx.Err() == nil {
 		return api.Waited{}, Refusef(api.CodeTimeout, "waited %s for %s", limit, what)

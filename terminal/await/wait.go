@@ -34,6 +34,9 @@ type Condition struct {
 	From *uint64
 	// Quiet, unless 0, waits until nothing was printed for so long.
 	Quiet time.Duration
+	// Exit is how the program ended, if that was recorded elsewhere too; else nil. It
+	// counts where the session has no exit record any more.
+	Exit *terminal.Exit
 }
 
 // ParseFrom parses an offset for Condition.From: a number of bytes, or "now".
@@ -70,7 +73,7 @@ func (e *NotShownError) Unwrap() error { return terminal.ErrEnded }
 
 // Wait blocks until c holds on s, or until ctx ends. The program's end is quiet
 // too. If the program ends and the text did not show, the error is a
-// *NotShownError; if the session is proved dead without an exit record,
+// *NotShownError; if the session is proved dead without an exit record, and c has none,
 // terminal.ErrGone. A session that does not answer is asked again for three
 // seconds, and then is terminal.ErrUnreachable. An offset in From that is no
 // longer kept is a *terminal.TrimmedError, one beyond the head
@@ -232,6 +235,9 @@ func (w *waiter) look(ctx context.Context, scrollback bool) (Result, bool, error
 // ended ends the wait when the session has ended. The last screen may show the
 // text.
 func (w *waiter) ended(ctx context.Context, n news) (Result, error) {
+	if errors.Is(n.err, terminal.ErrGone) && w.c.Exit != nil {
+		n.exit, n.err = w.c.Exit, nil
+	}
 	if n.err != nil {
 		return Result{}, n.err
 	}

@@ -147,6 +147,7 @@ func (c commands) wait(ctx context.Context, target string, condition await.Condi
 	if err != nil {
 		return fmt.Errorf("wait for %s: %w", target, err)
 	}
+	condition.Exit = t.Shown.Exit // as ls has it, whatever became of the session's own record
 	var found await.Result
 	if c.Runtime != "" && condition.Match == nil {
 		found, err = c.waitThere(ctx, t.Shown.ID, condition.Quiet)
