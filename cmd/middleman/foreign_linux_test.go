@@ -59,7 +59,8 @@ func TestForeignDirectories(t *testing.T) {
 }
 
 // What the user may not read cannot be kept: rm and its forecast name it, and say what to
-// do. A FIFO is no reason to refuse, and the forecast says that it is not kept.
+// do. A FIFO is no reason to refuse, and the forecast says that it is not kept, even if all
+// else is in the repository.
 func TestUnreadableFiles(t *testing.T) {
 	o := ordinary(t)
 	repository := filepath.Join(o.home, "repository")
@@ -72,6 +73,7 @@ func TestUnreadableFiles(t *testing.T) {
 		{"ignored", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored/file", "ignored/file cannot be read"},
 		{"closed", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored", "in ignored/ cannot be read"},
 		{"fifo", "echo mine >new; mkfifo pipe", ""},
+		{"clean", "mkdir d; mkfifo pipe d/pipe", ""},
 	} {
 		o.must(o.command("new", x.name, "-d", "--no-session", "-C", repository))
 		path := strings.TrimSpace(o.must(o.command("path", x.name)))
@@ -79,7 +81,7 @@ func TestUnreadableFiles(t *testing.T) {
 		forecast, err := o.command("rm", x.name, "-n").CombinedOutput()
 		text := string(forecast)
 		if x.unread == "" {
-			if err != nil || !strings.Contains(text, "would not be kept: pipe (it is not a file, link or directory)\n") || !strings.Contains(text, "would bring the rest back") {
+			if err != nil || !strings.Contains(text, "would not be kept: pipe (it is not a file, link or directory)\n") || strings.Contains(text, "would bring the rest back") == (x.name == "clean") {
 				t.Errorf("%s: rm -n: %v: %s", x.name, err, text)
 			}
 		} else {
@@ -90,6 +92,13 @@ func TestUnreadableFiles(t *testing.T) {
 				t.Errorf("%s: rm: %v: %s", x.name, err, out)
 			}
 			o.must(o.shell(`chmod -R u+rwX "$0"`, path))
+		}
+		if x.name == "clean" {
+			out, err := o.command("rm", x.name).CombinedOutput()
+			if text := string(out); err != nil || !strings.Contains(text, "not kept: pipe (") || !strings.Contains(text, "not kept: d/pipe (") {
+				t.Errorf("%s: rm: %v: %s", x.name, err, text)
+			}
+			continue
 		}
 		o.must(o.command("rm", x.name, "--discard-work"))
 		o.must(o.command("restore", x.name))

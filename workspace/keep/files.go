@@ -207,9 +207,41 @@ func (l *listing) add(path, name string) error {
 			l.closed = append(l.closed, name)
 		}
 	default:
-		l.odd = append(l.odd, plaintext.Quoted(name)+" (it is not a file, link or directory)")
+		l.odd = append(l.odd, oddName(name))
 	}
 	return nil
+}
+
+// listOdd is listing.odd of what is in dir, for a delete that keeps no snapshot. It opens
+// directories alone, and passes over what goes meanwhile or cannot be opened.
+func listOdd(dir string, judge func(name string) verdict) (odd []string, err error) {
+	dir = plainfile.Exact(dir)
+	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
+		below, relErr := filepath.Rel(dir, path)
+		switch {
+		case relErr != nil:
+			return relErr
+		case errors.Is(err, fs.ErrPermission), errors.Is(err, fs.ErrNotExist):
+			return nil
+		case err != nil || below == ".":
+			return err
+		}
+		name := filepath.ToSlash(below)
+		v := judge(name)
+		switch kind := entry.Type(); {
+		case kind.IsDir() && !v.descend:
+			return fs.SkipDir
+		case v.keep && !kind.IsDir() && !kind.IsRegular() && kind != fs.ModeSymlink:
+			odd = append(odd, oddName(name))
+		}
+		return nil
+	})
+	return odd, err
+}
+
+// oddName is the line of what is neither file, link nor directory.
+func oddName(name string) string {
+	return plaintext.Quoted(name) + " (it is not a file, link or directory)"
 }
 
 // isReadable reports whether we may read a file. It opens only one that not everybody may

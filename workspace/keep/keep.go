@@ -92,7 +92,8 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	d.Seen.Loss.Unkept = chosen.unkept
 	blind := d.LookErr != nil && !errors.Is(d.LookErr, model.ErrMissing)
 	if !blind && !worthKeeping(d.Workspace, *d.Seen, chosen) {
-		return nil
+		d.Seen.Loss.Unkept, err = unkept(d.Dir, chosen)
+		return err
 	}
 	k := newSnapshotWriter(d.Workspace, entry, d.Dir, chosen)
 	k.blind = blind
@@ -111,6 +112,19 @@ func (d Delete) keepInRepository(ctx context.Context, entry string) error {
 	return nil
 }
 
+// unkept is model.Loss.Unkept of a delete that keeps no snapshot of the directory dir, which
+// can be "": of sockets and the like git tells nothing.
+func unkept(dir string, chosen choice) ([]string, error) {
+	if dir == "" {
+		return chosen.unkept, nil
+	}
+	odd, err := listOdd(dir, chosen.verdict)
+	if err != nil {
+		return nil, fmt.Errorf("look for what is not kept: %w", notKept(err))
+	}
+	return append(chosen.unkept, odd...), nil
+}
+
 // worthKeeping reports whether the workspace holds anything worth a snapshot.
 func worthKeeping(w model.Workspace, seen look.Findings, chosen choice) bool {
 	return !seen.Loss.Empty() || len(seen.Loss.Abandoned)+len(seen.Loss.Merged) > 0 || chosen.any && !w.Ephemeral
@@ -127,8 +141,12 @@ func Forecast(w model.Workspace, dir string, seen look.Findings) (model.Loss, er
 	}
 	addLarge(&loss, w, chosen)
 	loss.Unkept, loss.Restorable = chosen.unkept, worthKeeping(w, seen, chosen)
-	if !loss.Restorable || w.Mode != model.ModeWorktree || dir == "" {
+	switch {
+	case w.Mode != model.ModeWorktree || dir == "":
 		return loss, nil
+	case !loss.Restorable:
+		loss.Unkept, err = unkept(dir, chosen)
+		return loss, err
 	}
 	entry, err := git.FindEntry(w.GitDir, w.ID, w.Root)
 	if err != nil {
