@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"crypto/sha256"
 	"crypto/tls"
 	"encoding/hex"
@@ -354,4 +355,41 @@ func jsonField(t *testing.T, raw string, path ...string) string {
 		t.Fatalf("no %v in %s", path, raw)
 	}
 	return text
+}
+
+// ls of one runtime that is unreachable says so and fails, and says after two seconds that
+// it waits for an answer.
+func TestListOfAnUnreachableRuntime(t *testing.T) {
+	m := newMachine(t)
+	bin := t.TempDir()
+	m.env = append(m.env, "PATH="+bin+":"+os.Getenv("PATH"))
+	ssh := func(script string) {
+		do(os.WriteFile(filepath.Join(bin, "ssh"), []byte("#!/bin/sh\n"+script+"\n"), 0o700))
+	}
+	ssh("exit 255")
+	m.try("runtime", "add", "box", "ssh://nowhere") // it is added, and the command says that it is unreachable
+	for _, args := range [][]string{{"ls", "box:"}, {"ls", "box:", "--sessions"}, {"ls", "box:", "--all"}} {
+		if out, errs, code := m.try(args...); code != 1 || out != "" || errs != "middleman: runtime box: it cannot be reached; its sessions go on if its machine does\n" {
+			t.Errorf("%q: exit %d\n%s%s", args, code, out, errs)
+		}
+	}
+	m.killServer() // the next one asks at once
+	ssh("echo $$ >" + bin + "/pid; exec sleep 1000")
+	cmd := exec.Command("middleman", "ls", "box:")
+	cmd.Env = m.env
+	errs := must(cmd.StderrPipe())
+	do(cmd.Start())
+	lines := bufio.NewScanner(errs)
+	if lines.Scan(); lines.Text() != "middleman: note: runtime box has not answered yet" {
+		t.Errorf("it says %q", lines.Text())
+	}
+	pid := must(strconv.Atoi(strings.TrimSpace(string(must(os.ReadFile(filepath.Join(bin, "pid")))))))
+	ssh("exit 255")
+	do(syscall.Kill(pid, syscall.SIGKILL))
+	if lines.Scan(); !strings.Contains(lines.Text(), "runtime box: it cannot be reached") {
+		t.Errorf("it says %q", lines.Text())
+	}
+	if _ = cmd.Wait(); cmd.ProcessState.ExitCode() != 1 {
+		t.Errorf("exit %d", cmd.ProcessState.ExitCode())
+	}
 }

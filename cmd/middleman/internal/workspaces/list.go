@@ -30,7 +30,8 @@ func (c commands) lsCommand() *cobra.Command {
 		Long: `ls lists workspaces, ls --sessions sessions: those of this machine, and those of all
 runtimes (middleman runtime) as RUNTIME:NAME. A runtime that does not answer within two
 seconds is named, with the age of what is listed of it; its sessions read
-"unreachable" then, which says nothing about their programs.
+"unreachable" then, which says nothing about their programs. ls RUNTIME: lists one
+runtime, and fails if that cannot be reached.
 
 A "!" after a session's name or state says that its bell rang, and a "#" that it has
 printed something, since somebody last looked at it (attached or watching). The state of
@@ -76,7 +77,7 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 	if c.Runtime == "" {
 		elsewhere = catalog.Elsewhere(ctx, c.CLI)
 	}
-	list, err := c.readStatusCatalog(ctx, sessions, fresh)
+	list, err := c.readTold(ctx, sessions, fresh)
 	if err != nil {
 		return err
 	}
@@ -115,6 +116,30 @@ func (c commands) list(ctx context.Context, all, sessions, fresh bool) error {
 		}
 		return errors.Join(c.workspaceTable(shown.Workspaces, list), c.tellHidden(len(list.Workspaces)-len(shown.Workspaces), "failed workspace", "ls --all"))
 	})
+}
+
+// lateAfter is after how long ls says that a runtime has not answered yet.
+const lateAfter = 2 * time.Second
+
+// readTold is readStatusCatalog, and says so if a runtime takes long: it may be half a
+// minute until it counts as unreachable.
+func (c commands) readTold(ctx context.Context, sessions, fresh bool) (list catalog.List, err error) {
+	if c.Runtime == "" {
+		return c.readStatusCatalog(ctx, sessions, fresh)
+	}
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		list, err = c.readStatusCatalog(ctx, sessions, fresh) // of a runtime it prints nothing
+	}()
+	select {
+	case <-read:
+	case <-time.After(lateAfter):
+		fmt.Fprintf(c.Errs, "middleman: note: runtime %s has not answered yet\n", c.Runtime)
+		_ = c.Errs.Flush() // Run tells of an error
+		<-read
+	}
+	return list, err
 }
 
 // onlyOfEmpty removes the attention of workspaces with sessions, which have their own.
