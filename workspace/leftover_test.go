@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"middleman/terminal"
 	"middleman/workspace"
@@ -139,6 +140,20 @@ var leftoverCases = []leftoverCase{
 		write(t, w.GitDir+"/middleman-restoring-"+w.ID+"/HEAD", "x")
 		return workspace.Records{Deleted: []workspace.Workspace{w}}
 	}, []string{"restoring $G/.restoring-$W true", "restoring $R/middleman-restoring-$W true"}, false},
+	{"new objects of a delete that was killed", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
+		discard(t, m, w)
+		staged(t, w, time.Hour)
+		return workspace.Records{}
+	}, []string{"trash $R/objects/tmp_objdir-middleman-$W true"}, true},
+	{"new objects of a delete that may run", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
+		discard(t, m, w)
+		staged(t, w, time.Minute)
+		return workspace.Records{}
+	}, []string{"trash $R/objects/tmp_objdir-middleman-$W false"}, true}, // but for the objects
+	{"new objects that the next delete removes", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
+		staged(t, w, time.Hour)
+		return records(w)
+	}, []string{}, false},
 	{"branch", func(t *testing.T, m *workspace.Manager, w workspace.Workspace) workspace.Records {
 		discard(t, m, w)
 		oldBranch(t, w.Repository, "middleman/fix-2", w.ID, "main")
@@ -197,6 +212,18 @@ func remove(t testing.TB, path string) {
 	}
 }
 
+// staged makes new objects of a delete of w, as they were made so long ago.
+func staged(t testing.TB, w workspace.Workspace, ago time.Duration) {
+	t.Helper()
+	dir := w.GitDir + "/objects/tmp_objdir-middleman-" + w.ID
+	write(t, dir+"/41/tmp_obj_abcdef", "half")
+	for _, path := range []string{dir + "/41/tmp_obj_abcdef", dir + "/41", dir} {
+		if err := os.Chtimes(path, time.Time{}, time.Now().Add(-ago)); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // discard deletes a workspace with what is in it.
 func discard(t testing.TB, m *workspace.Manager, w workspace.Workspace) {
 	t.Helper()
@@ -242,6 +269,9 @@ func testLeftovers(t *testing.T, lay func(testing.TB, workspace.Workspace) works
 				_, _, err := m.Prune(t.Context(), l, recorded)
 				if l.Prunable != (err == nil) {
 					t.Errorf("prune %s: %v", l.What, err)
+				}
+				if _, err := os.Lstat(l.What); l.Kind == workspace.LeftoverTrash && l.Prunable != errors.Is(err, os.ErrNotExist) {
+					t.Errorf("after its prune %s: %v", l.What, err)
 				}
 				if l.Why == "" || strings.Contains(l.Why, "\n") {
 					t.Errorf("why: %q", l.Why)

@@ -42,6 +42,21 @@ func (p Dirs) stage(name string) string { return filepath.Join(p.objects(), stag
 
 func (p Dirs) objects() string { return filepath.Join(p.CommonDir, "objects") }
 
+// Stages returns the names of the staging directories that there are, each with its path.
+func (p Dirs) Stages() (map[string]string, error) {
+	entries, err := os.ReadDir(p.objects())
+	if err != nil {
+		return nil, fmt.Errorf("look for new objects: %w", err)
+	}
+	found := map[string]string{}
+	for _, entry := range entries {
+		if name, is := strings.CutPrefix(entry.Name(), stagePrefix); is && entry.IsDir() {
+			found[name] = p.stage(name)
+		}
+	}
+	return found, nil
+}
+
 // DropStage removes the staging directory of that name with all that is in it.
 func (p Dirs) DropStage(name string) error {
 	if err := os.RemoveAll(p.stage(name)); err != nil {

@@ -222,6 +222,8 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 	switch l.Kind {
 	case KindRestoring:
 		l.stays(s.snapshotIn(ctx, l.gitDir, l.ID), "an interrupted restore was making it from a snapshot, which still exists")
+	case KindTrash:
+		l.stays(unused(l.What), "a delete that was killed was making a snapshot there, which nothing names")
 	case KindEntry:
 		if !s.entry(ctx, &l) {
 			return
@@ -237,6 +239,21 @@ func (s *survey) inRepository(ctx context.Context, l Leftover) {
 		s.snapshot(ctx, &l)
 	}
 	s.add(l)
+}
+
+// unused returns nil if nothing in a staging directory is younger than settled, else why it
+// stays: a prune deletes workspaces that no record has, and may be at it.
+func unused(dir string) error {
+	return filepath.WalkDir(dir, func(_ string, entry fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := entry.Info()
+		if err == nil && time.Since(info.ModTime()) < settled {
+			err = errors.New("it has changed a few minutes ago: a delete may be making a snapshot there")
+		}
+		return err
+	})
 }
 
 // entry judges git's entry of a worktree. It returns false if the directory is

@@ -61,6 +61,9 @@ func (f Finder) prune(ctx context.Context, l Leftover) (w model.Workspace, loss 
 	if l.Kind == KindRestoring && l.gitDir != "" {
 		return w, loss, os.RemoveAll(l.What)
 	}
+	if l.Kind == KindTrash && l.gitDir != "" {
+		return w, loss, git.Whole(l.gitDir).DropStage(l.ID)
+	}
 	if l.Kind == KindEntry {
 		if w, err = f.goneWorkspace(ctx, l); err == nil {
 			loss, err = f.Vanish(ctx, w)

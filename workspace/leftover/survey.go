@@ -32,7 +32,7 @@ const (
 	KindRecord    Kind = "record"    // the record of a worker that has ended and whose parent is gone
 	KindSession   Kind = "session"   // state of an ended session whose workspace is gone
 	KindDirectory Kind = "directory" // a directory in the base that no workspace has
-	KindTrash     Kind = "trash"     // a directory that a delete was removing
+	KindTrash     Kind = "trash"     // a directory that a delete was removing, or in which it was making a snapshot
 	KindDeleting  Kind = "deleting"  // a directory that a delete moved away and did not inspect twice
 	KindRestoring Kind = "restoring" // a directory that a restore was filling
 	KindKept      Kind = "kept"      // a directory that a delete kept because no repository can hold it
@@ -230,6 +230,13 @@ func (s *survey) listRepository(ctx context.Context, gitDir string) ([]Leftover,
 	for _, dir := range gathered {
 		id := strings.TrimPrefix(filepath.Base(dir), "middleman-restoring-")
 		list = append(list, Leftover{Kind: KindRestoring, What: dir, ID: id, Repository: top, gitDir: gitDir})
+	}
+	staged, err := repo.Stages()
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range slices.Sorted(maps.Keys(staged)) {
+		list = append(list, Leftover{Kind: KindTrash, What: staged[id], ID: id, Repository: top, gitDir: gitDir})
 	}
 	out, err := repo.Look("for-each-ref", "--format=%(objectname) %(refname)", keep.Ref(""), "refs/heads/"+s.f.Prefix+"/").Line(ctx)
 	if err != nil {
