@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"middleman/internal/contain"
 	"middleman/internal/fault"
@@ -45,12 +46,14 @@ type checkout struct {
 	base    *os.Root
 	filters bool // the repository's own configuration may run its filters and programs
 	report  Progress
-	at      git.Dirs
-	held    *os.File // see git.HoldEntry
-	tell    func(string)
-	config  map[string]string
-	way     git.Transport
-	notes   []string // surprising results, for the report
+
+	filtered bool // it has filters, and they run
+	at       git.Dirs
+	held     *os.File // see git.HoldEntry
+	tell     func(string)
+	config   map[string]string
+	way      git.Transport
+	notes    []string // surprising results, for the report
 }
 
 func (c *checkout) run(ctx context.Context) error {
@@ -133,8 +136,30 @@ func (c *checkout) fill(ctx context.Context) error {
 	cmd.Errors = &progressReader{tell: c.tell}
 	_, err = cmd.Run(ctx)
 	fault.Here("create/checked-out")
-	return err
+	if err != nil || !c.filtered {
+		return err
+	}
+	return c.refresh(ctx)
 }
+
+// refresh makes git compare the files that it has just written with the index, with the
+// filters that the user has allowed. git does not trust the times of a file that was
+// written in the same second as the index (racy-git(7)), and an inspection, which runs no
+// filter, would find it changed. So it waits for the next second.
+func (c *checkout) refresh(ctx context.Context) error {
+	select {
+	case <-time.After(time.Until(time.Now().Truncate(time.Second).Add(time.Second + clockTick))):
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	if _, err := c.alter("update-index", "-q", "--refresh").Run(ctx); ctx.Err() != nil {
+		return err
+	}
+	return nil // a filter that fails here has files that an inspection finds changed
+}
+
+// clockTick is longer than a tick of the clock that gives files their times.
+const clockTick = 20 * time.Millisecond
 
 // said returns the transport whose notes are worth reporting: only the checkout
 // of a partial clone contacts a remote.
@@ -170,6 +195,7 @@ func (c *checkout) chooseFilters(ctx context.Context) error {
 	slices.Sort(off)
 	off = slices.DeleteFunc(slices.Compact(off), func(name string) bool { return name == "lfs" })
 	if c.filters {
+		c.filtered = len(off) > 0
 		config, off = map[string]string{}, nil
 	}
 	if len(off) > 0 {

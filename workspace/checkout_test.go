@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -110,6 +111,31 @@ func TestCreateFilters(t *testing.T) {
 	r.Filters = true
 	if _, said := details(t, m, r); traces() == "" || said["checkout"].Detail != "" {
 		t.Errorf("with consent: %+v, ran %q", said["checkout"], traces())
+	}
+}
+
+// An inspection runs no filter, and nevertheless finds that nothing was changed.
+func TestFilteredFilesAreUnchanged(t *testing.T) {
+	t.Parallel()
+	repo := newRepo(t)
+	runGit(t, repo, "config", "filter.shout.clean", "tr a-z A-Z")
+	runGit(t, repo, "config", "filter.shout.smudge", "tr A-Z a-z")
+	commit(t, repo, ".gitattributes", "*.f filter=shout\n")
+	commit(t, repo, "x.f", "quiet\n")
+	m, _ := newManager(t)
+	r := request(repo, "w1")
+	r.Filters = true
+	w := create(t, m, r)
+	if text, err := os.ReadFile(w.Root + "/x.f"); err != nil || string(text) != "quiet\n" {
+		t.Fatalf("file: %q, %v", text, err)
+	}
+	loss, err := m.Inspect(t.Context(), w)
+	if err != nil || !loss.Empty() {
+		t.Errorf("%+v, %v", loss, err)
+	}
+	write(t, w.Root+"/x.f", "other\n")
+	if loss, err = m.Inspect(t.Context(), w); err != nil || !slices.Equal(loss.Changed, []string{"x.f"}) {
+		t.Errorf("changed: %+v, %v", loss, err)
 	}
 }
 
