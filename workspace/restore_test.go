@@ -404,6 +404,32 @@ func TestDeleteRefusesLargeIgnored(t *testing.T) {
 	}
 }
 
+// A repository among ignored files is kept whatever its size, and counts for no limit.
+func TestLargeIgnoredRepositoryIsKept(t *testing.T) {
+	t.Parallel()
+	m, _ := newManager(t)
+	repo := newRepo(t)
+	write(t, repo+"/.git/info/exclude", "tmp/\n")
+	w := create(t, m, request(repo, "w1"))
+	write(t, w.Root+"/tmp/small", "1\n")
+	runGit(t, w.Root, "init", "-q", "tmp/nest")
+	large(t, w.Root+"/tmp/nest/x", "text")
+	seen, err := m.Inspect(context.Background(), w)
+	if err != nil || len(seen.Unkept)+len(seen.Large) != 0 || seen.Empty() {
+		t.Fatalf("%+v, %v", seen, err)
+	}
+	before := fingerprint(t, w.Root, []string{".git", "."})
+	if gone, err := m.Delete(context.Background(), w, true, nil); err != nil || len(gone.Unkept) != 0 {
+		t.Fatalf("%+v, %v", gone, err)
+	}
+	if _, notes, err := m.Restore(context.Background(), w, nil); err != nil || len(notes) != 0 {
+		t.Fatalf("%q, %v", notes, err)
+	}
+	if after := fingerprint(t, w.Root, []string{".git", "."}); after != before {
+		t.Errorf("files: %s", firstDifference(before, after))
+	}
+}
+
 // A delete that cannot keep what it would destroy does not destroy it.
 func TestDeleteThatCannotKeep(t *testing.T) {
 	t.Parallel()

@@ -92,6 +92,9 @@ func (s *App) deleteOne(ctx context.Context, id string, c Consent, dryRun bool) 
 	out.Teardown = d.config.Teardown
 	if dryRun {
 		out.Restorable, out.Unkept = d.loss.Restorable, d.loss.Unkept
+		if len(d.inside) > 0 {
+			out.Warnings = append(out.Warnings, d.tellInside())
+		}
 		out.Transcripts = s.forecastTranscripts(d.rows, c)
 		return out, nil
 	}
@@ -319,9 +322,7 @@ func (d deletePlan) refusal(c Consent) error {
 	var p *Refusal
 	switch {
 	case !work && !busy && !c.StopSessions && len(d.inside) > 0:
-		return Refusef(api.CodeBusy,
-			"these processes are in the directory of workspace %s, and of no session: %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it",
-			d.label, plaintext.Quoted(proc.Named(d.inside)))
+		return Refusef(api.CodeBusy, "%s", d.tellInside())
 	case work && busy:
 		p = Refusef(api.CodeWorkWouldLose, "workspace %s has running sessions and work that would be lost: %s",
 			d.label, d.loss.Summary())
@@ -340,6 +341,12 @@ func (d deletePlan) refusal(c Consent) error {
 		p.Sessions = d.running
 	}
 	return p
+}
+
+// tellInside says which processes are in the directory, and what to do about them.
+func (d deletePlan) tellInside() string {
+	return fmt.Sprintf("these processes are in the directory of workspace %s, and of no session: %s: end them first, or use --stop-sessions, which deletes the workspace although they run in it",
+		d.label, plaintext.Quoted(proc.Named(d.inside)))
 }
 
 // destroy runs the teardown, stops the sessions, deletes the directory and then

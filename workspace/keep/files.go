@@ -50,6 +50,10 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 	if dir == "" {
 		return c, nil
 	}
+	kept := map[string]bool{} // repositories, whatever their size
+	for _, name := range seen.Repositories {
+		kept[filepath.Join(dir, filepath.FromSlash(name))] = true
+	}
 	left := int64(maxIgnoredTotal)
 	for _, name := range seen.Ignored {
 		path, limit := filepath.Join(dir, filepath.FromSlash(name)), int64(maxIgnoredBytes)
@@ -57,7 +61,7 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 		if isDir && disposableDir(path) {
 			limit = maxDisposableBytes
 		}
-		size, fits, err := measure(path, min(left, limit))
+		size, fits, err := measure(path, min(left, limit), kept)
 		if errors.Is(err, fs.ErrPermission) {
 			return c, unreadable([]string{"something in " + name})
 		}
@@ -72,7 +76,7 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 		c.skip[strings.TrimSuffix(name, "/")] = true
 		why := "too large"
 		if exactly {
-			if why, err = extent(path); err != nil {
+			if why, err = extent(path, kept); err != nil {
 				return c, fmt.Errorf("measure %s: %w", plaintext.Quoted(name), err)
 			}
 		}
@@ -84,11 +88,14 @@ func chooseIgnored(dir string, seen look.Findings, exactly bool) (choice, error)
 	return c, nil
 }
 
-// extent describes the size of what is at path, for people.
-func extent(path string) (string, error) {
+// extent describes the size of what is at path and not in kept, for people.
+func extent(path string, kept map[string]bool) (string, error) {
 	var bytes int64
 	files := 0
-	err := filepath.WalkDir(plainfile.Exact(path), func(_ string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(plainfile.Exact(path), func(at string, entry fs.DirEntry, err error) error {
+		if err == nil && isKept(at, path, kept) {
+			return fs.SkipDir
+		}
 		if err != nil || entry.IsDir() {
 			return err
 		}
@@ -107,13 +114,21 @@ func extent(path string) (string, error) {
 	return size + ": too large", err
 }
 
-// measure reports whether everything at path fits in limit bytes and
+// isKept reports whether at, which a walk of path with its exact name has reached, is in kept.
+func isKept(at, path string, kept map[string]bool) bool {
+	return len(kept) > 0 && kept[path+strings.TrimPrefix(at, plainfile.Exact(path))]
+}
+
+// measure reports whether everything at path that is not in kept fits in limit bytes and
 // maxIgnoredFiles entries, and its size if it fits.
-func measure(path string, limit int64) (size int64, fits bool, err error) {
+func measure(path string, limit int64, kept map[string]bool) (size int64, fits bool, err error) {
 	files := 0
-	err = filepath.WalkDir(plainfile.Exact(path), func(_ string, entry fs.DirEntry, err error) error {
+	err = filepath.WalkDir(plainfile.Exact(path), func(at string, entry fs.DirEntry, err error) error {
 		if err != nil {
 			return err
+		}
+		if isKept(at, path, kept) {
+			return fs.SkipDir
 		}
 		info, err := entry.Info()
 		if err != nil {

@@ -40,6 +40,12 @@ func (l Loss) Empty() bool {
 	return len(l.Changed) == 0 && len(l.Untracked) == 0 && len(l.Stashed) == 0 && len(l.Commits) == 0 && len(l.Large) == 0 && l.Operation == ""
 }
 
+// Work returns what of l is a reason to refuse a delete.
+func (l Loss) Work() Loss {
+	l.Ignored, l.Abandoned, l.Merged = nil, nil, nil
+	return l
+}
+
 // Summary describes the work that would be lost, such as "2 changed files, 1
 // commit that is nowhere else". It returns "nothing" for an empty loss.
 func (l Loss) Summary() string {

@@ -206,11 +206,29 @@ func (c commands) workspaceTable(workspaces []api.Workspace, list catalog.List) 
 			work = "problem"
 			problems = append(problems, w.Label+": "+w.Problem)
 		}
-		t.Row(w.Label, cli.Dash(Branch(w)), string(w.State), summary(list.SessionsOf(w)), work, cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
+		t.Row(restoreName(w, workspaces), cli.Dash(Branch(w)), state(w), summary(list.SessionsOf(w)), work, cli.Age(w.CreatedAt), cli.Dash(w.RepoName), w.Path)
 	}
 	err := t.Flush()
 	c.Warn(problems...)
 	return err
+}
+
+// state is the state of a workspace, and of a deleted one also since when.
+func state(w api.Workspace) string {
+	if w.DeletedAt == nil {
+		return string(w.State)
+	}
+	return fmt.Sprintf("%s %s ago", w.State, cli.Age(*w.DeletedAt))
+}
+
+// restoreName is the name of a workspace, and of a deleted one also its id if another
+// deleted one has that name: restore takes the id.
+func restoreName(w api.Workspace, all []api.Workspace) string {
+	same := func(o api.Workspace) bool { return o.DeletedAt != nil && o.Label == w.Label && o.ID != w.ID }
+	if w.DeletedAt == nil || !slices.ContainsFunc(all, same) {
+		return w.Label
+	}
+	return w.Label + " (" + w.ID + ")"
 }
 
 // hasOtherBranch reports whether the branch of a workspace does not follow from its name.

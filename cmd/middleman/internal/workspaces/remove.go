@@ -217,7 +217,10 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 	c.Warn(d.Warnings...)
 	lines := LossLines(d.Lost)
 	if dryRun {
-		if len(lines) == 0 {
+		switch {
+		case len(lines) == 0 && d.Workspace.Mode == workspace.ModeInPlace:
+			fmt.Fprintf(c.Out, "nothing would be lost: of workspace %s only the record would go\n", d.Workspace.Label)
+		case len(lines) == 0:
 			fmt.Fprintf(c.Out, "nothing would be lost: workspace %s is clean\n", d.Workspace.Label)
 		}
 		for _, session := range sessionLines(d.Stopped) {
@@ -318,10 +321,13 @@ func withoutStashes(l workspace.Loss) workspace.Loss {
 // explainRefusal lists what a deletion would lose, and the flags that consent.
 func (c commands) explainRefusal(p *api.Problem) {
 	if p.Lost != nil && !p.Lost.Empty() {
-		for _, line := range LossLines(*p.Lost) {
+		for _, line := range LossLines(p.Lost.Work()) {
 			fmt.Fprintln(c.Errs, "would be lost:", line)
 		}
 		fmt.Fprintln(c.Errs, "--discard-work consents to that")
+		if n := len(LossLines(*p.Lost)) - len(LossLines(p.Lost.Work())); n > 0 {
+			fmt.Fprintf(c.Errs, "rm -n lists all, %s more, and what would be kept\n", plaintext.Count(n, "line"))
+		}
 	}
 	if p.Code == api.CodeHasWorkers {
 		workers.Explain(c.CLI, p.Workers)
