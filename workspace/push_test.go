@@ -194,7 +194,7 @@ func TestPushRunsNothing(t *testing.T) {
 		t.Errorf("refused by a hook: %v", err)
 	}
 	runGit(t, repo, "remote", "set-url", "origin", origin+"/gone")
-	if _, err = m.Push(t.Context(), w, workspace.PushRequest{}); !errors.Is(err, workspace.ErrPush) {
+	if _, err = m.Push(t.Context(), w, workspace.PushRequest{}); !errors.Is(err, workspace.ErrPush) || strings.Contains(err.Error(), "--porcelain") {
 		t.Errorf("no such repository: %v", err)
 	}
 }

@@ -21,9 +21,29 @@ func (r *remoteSays) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
+// all returns all lines that are not empty.
+func (r *remoteSays) all() []string {
+	return strings.FieldsFunc(string(r.text), func(c rune) bool { return c == '\n' || c == '\r' })
+}
+
+// why returns why the remote could not be reached, by git or by the program that reaches it,
+// or "". git's own words for it follow what that program has said, and name no cause.
+func (r *remoteSays) why() (why string) {
+	for _, line := range r.all() {
+		switch {
+		case strings.HasPrefix(line, "fatal: Could not read from remote repository"):
+			return why
+		case strings.HasPrefix(line, "remote:"), strings.HasPrefix(line, "Warning:"), strings.HasPrefix(line, "hint:"), strings.HasPrefix(line, "error: failed to push some refs"):
+		default:
+			why = strings.TrimPrefix(strings.TrimSpace(line), "fatal: ")
+		}
+	}
+	return why
+}
+
 // lines returns the lines of the remote, without what marks them.
 func (r *remoteSays) lines() (lines []string) {
-	for _, line := range strings.FieldsFunc(string(r.text), func(c rune) bool { return c == '\n' || c == '\r' }) {
+	for _, line := range r.all() {
 		if said, ok := strings.CutPrefix(line, "remote:"); ok {
 			lines = append(lines, strings.TrimSpace(said))
 		}

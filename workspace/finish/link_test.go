@@ -37,6 +37,22 @@ func TestLinkOfRemote(t *testing.T) {
 	}
 }
 
+func TestWhyUnreachable(t *testing.T) {
+	const lost = "fatal: Could not read from remote repository.\n\nPlease make sure you have the correct access rights\nand the repository exists.\n"
+	for _, tt := range []struct{ said, want string }{
+		{"fatal: '/x/missing.git' does not appear to be a git repository\n" + lost, "'/x/missing.git' does not appear to be a git repository"},
+		{"Warning: Permanently added 'h' to the list\r\nssh: connect to host h port 22: Connection refused\r\n" + lost, "ssh: connect to host h port 22: Connection refused"},
+		{"git@h: Permission denied (publickey).\n" + lost, "git@h: Permission denied (publickey)."},
+		{"fatal: unable to access 'http://h/': Could not resolve host: h\n", "unable to access 'http://h/': Could not resolve host: h"},
+		{"remote: busy\nfatal: the remote end hung up unexpectedly\nerror: failed to push some refs to 'h'\n", "the remote end hung up unexpectedly"},
+		{lost, ""}, {"", ""},
+	} {
+		if got := (&remoteSays{text: []byte(tt.said)}).why(); got != tt.want {
+			t.Errorf("%q: %q, want %q", tt.said, got, tt.want)
+		}
+	}
+}
+
 func TestLinkByForm(t *testing.T) {
 	for _, tt := range []struct{ remote, branch, base, want string }{
 		{"git@github.com:o/r.git", "middleman/fix", "main", "https://github.com/o/r/compare/main...middleman/fix?expand=1"},

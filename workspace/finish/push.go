@@ -252,7 +252,7 @@ func (p *push) send(ctx context.Context) error {
 	case rejected != "":
 		return p.explain(rejected, said)
 	case err != nil && ctx.Err() == nil:
-		return fmt.Errorf("to remote %s: %w: %w", plaintext.Quoted(p.out.Remote), ErrPush, way.Explain(err))
+		return fmt.Errorf("to remote %s: %w: %w", plaintext.Quoted(p.out.Remote), ErrPush, way.Explain(p.short(err, said)))
 	case err != nil:
 		return err
 	}
@@ -265,6 +265,18 @@ func (p *push) send(ctx context.Context) error {
 		p.out.Head = now
 	}
 	return err
+}
+
+// short returns err, the error of git push, without the command line of that, which is long,
+// where git or the program that reaches the remote has said why.
+func (p *push) short(err error, said *remoteSays) error {
+	failed, ok := errors.AsType[*git.Error](err)
+	why := said.why()
+	if !ok || failed.Code <= 0 || why == "" {
+		return err
+	}
+	return fmt.Errorf("%s: `git -C %s push %s %s` tries it without middleman", plaintext.Quoted(why),
+		plaintext.Quoted(p.w.Root), plaintext.Quoted(p.out.Remote), plaintext.Quoted(p.out.Branch))
 }
 
 // explain is the error for a push that the remote rejected.
