@@ -100,7 +100,8 @@ const askEvery = 200 * time.Millisecond
 // connect connects to the owner. If the session has ended it returns a nil
 // client and no error, and l holds the exit. The owner may start or end between
 // look and dial, so connect looks again if an owner lives but does not listen, or
-// is about to begin. If its socket was removed, the owner is asked to bind it again. The status of a session that starts needs no owner.
+// is about to begin. If its socket was removed, the owner is asked to bind it again. The
+// status of a session that starts needs no owner.
 func (s *session) connect(ctx context.Context, hello wire.Hello) (*client, look, error) {
 	isStatus := hello.Mode == wire.ModeControl && hello.Client == string(wire.VerbStatus)
 	var asked time.Time

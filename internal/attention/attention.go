@@ -136,11 +136,12 @@ func JudgeEmpty(w api.Workspace) (g Group, state string, since time.Time) {
 }
 
 // Judge says which group a session is in, in which state and since when, zero if that is
-// not known. An agent that was interrupted needs its user, see Interrupted. The status of an agent decides, where it is known; an agent without one may wait for its
-// user, or work, and is in a group of its own. Otherwise a bell that nobody has
-// heard needs the user, as does a session that does not answer. A shell is ready, unless
-// it runs a program: as far as is known it waits for a command. Another program works.
-// Output that nobody has seen changes no group, but is named.
+// not known. An agent that was interrupted needs its user, see Interrupted. The status of
+// an agent decides, where it is known; an agent without one may wait for its user, or work,
+// and is in a group of its own. Otherwise a bell that nobody has heard needs the user, as
+// does a session that does not answer. A shell is ready, unless it runs a program: as far
+// as is known it waits for a command. Another program works. Output that nobody has seen
+// changes no group, but is named.
 func Judge(s api.Session) (g Group, state string, since time.Time) {
 	switch {
 	case s.State.Ended():
