@@ -71,7 +71,7 @@ func TestUnreadableFiles(t *testing.T) {
 		{"directory", "mkdir closed; echo mine >closed/file; chmod 0 closed", "closed/ cannot be read"},
 		{"unlisted", "mkdir -p d/closed; echo mine >d/closed/file; chmod 0400 d/closed", "d/closed/file cannot be read"},
 		{"ignored", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored/file", "ignored/file cannot be read"},
-		{"closed", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored", "in ignored/ cannot be read"},
+		{"closed", "mkdir ignored; echo mine >ignored/file; chmod 0 ignored", "ignored/ cannot be read"},
 		{"fifo", "echo mine >new; mkfifo pipe", ""},
 		{"clean", "mkdir d; mkfifo pipe d/pipe", ""},
 	} {
