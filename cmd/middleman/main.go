@@ -31,8 +31,9 @@ func main() {
 }
 
 // runCommand runs a command line for the dashboard.
-func runCommand(in, out *os.File, errs io.Writer, args ...string) int {
+func runCommand(in, out *os.File, errs io.Writer, ahead []byte, args ...string) int {
 	c := cli.New(in, out, errs)
+	c.Ahead = ahead
 	return c.Run(args, commands(c, args)...)
 }
 

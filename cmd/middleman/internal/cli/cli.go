@@ -44,6 +44,10 @@ type CLI struct {
 	Dirs    config.Dirs
 	Config  config.Config
 
+	// Ahead is what was typed for the session that the command attaches to, and is
+	// read already.
+	Ahead []byte
+
 	// Home, unless nil, is what runs at a terminal without a command.
 	Home func(context.Context) error
 

@@ -18,6 +18,9 @@ import (
 
 // act does what a key does with the selected row.
 func (d *dashboard) act(key, sure string) tea.Cmd {
+	if d.fresh.awaited() && d.holds(key) {
+		return nil
+	}
 	if d.doing != "" && !slices.Contains([]string{"/", "enter", "space"}, key) {
 		d.later = press{key, d.at} // one after the other
 		return nil
@@ -174,7 +177,7 @@ type loaded struct {
 // load makes a pane in the background and shows it. Until then the last line says
 // what is done.
 func (d *dashboard) load(doing string, make func() (loaded, error)) tea.Cmd {
-	d.doing = doing + "..."
+	d.doing, d.note = doing+"...", ""
 	return func() tea.Msg {
 		l, err := make()
 		l.err = err

@@ -43,7 +43,7 @@ func lastLine(text string) string {
 // run runs a command line in the background, and then calls then with what it has
 // printed. Until then the last line says what is done.
 func (d *dashboard) run(doing string, then func(result) tea.Cmd, args ...string) tea.Cmd {
-	d.doing = doing + "..."
+	d.doing, d.note = doing+"...", ""
 	return func() tea.Msg {
 		r := d.capture(args...)
 		r.then = then
@@ -69,7 +69,7 @@ func (d *dashboard) capture(args ...string) (r result) {
 		_, err := io.Copy(&out, from)
 		read <- err
 	}()
-	r.code = d.command(in, to, &errs, args...)
+	r.code = d.command(in, to, &errs, nil, args...)
 	to.Close()
 	r.err = <-read
 	r.out, r.errs = out.String(), errs.String()
@@ -97,7 +97,7 @@ func (*onTerminal) SetStderr(io.Writer) {}
 
 // Run runs it. What it says is shown when the dashboard is back.
 func (o *onTerminal) Run() error {
-	o.code = o.d.command(o.d.cli.In, o.d.cli.BytesOut, &o.errs, o.args...)
+	o.code = o.d.command(o.d.cli.In, o.d.cli.BytesOut, &o.errs, o.d.input.ahead(), o.args...)
 	o.d.input.back()
 	return nil
 }

@@ -99,13 +99,16 @@ func (f *form) args(d *dashboard) []string {
 
 // make makes the workspace, and selects it.
 func (d *dashboard) make(f *form) tea.Cmd {
+	d.fresh = fresh{making: true}
 	return d.run("making a workspace", func(r result) tea.Cmd {
 		if r.err != nil || r.code != 0 {
+			d.forgetFresh()
 			d.pane, d.note = f, r.problem() // so that it can be corrected
 			return nil
 		}
-		d.note = "made " + strings.TrimSpace(r.out)
-		d.wanted = strings.TrimSpace(r.out)
+		name := strings.TrimSpace(r.out)
+		d.fresh = fresh{wanted: name, held: d.fresh.held}
+		d.note = "made " + name
 		return nil
 	}, f.args(d)...)
 }

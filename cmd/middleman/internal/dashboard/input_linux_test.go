@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"testing"
+	"time"
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
@@ -42,7 +43,7 @@ func TestInputStopsAtEnter(t *testing.T) {
 				}
 			}
 			if tt.left == "" {
-				if keys.ready() {
+				if keys.ready(0) {
 					t.Error("something is left")
 				}
 				return
@@ -52,6 +53,74 @@ func TestInputStopsAtEnter(t *testing.T) {
 				t.Errorf("left is %q, %v; want %q", p[:n], err, tt.left)
 			}
 		})
+	}
+}
+
+// What is typed behind an Enter that waits is kept for a session. Keys that are no text go
+// back on it.
+func TestInputKeepsWhatFollows(t *testing.T) {
+	for _, tt := range []struct {
+		name, typed string
+		away        bool
+		want, kept  string // what is read next, and what a session gets
+	}{
+		{"text", "ls\rpwd\r", true, "", "ls\rpwd\r"},
+		{"a paste", "\x1b[200~a\rb\x1b[201~\r", true, "", "\x1b[200~a\rb\x1b[201~\r"},
+		{"the dashboard goes on", "ls", false, "j", ""},
+		{"Escape", "ls\x1b", true, "\x1b", ""},
+		{"an arrow", "ls\x1b[A", true, "\x1b[A", ""},
+		{"ctrl-c", "ls\r\x03", true, "\x03", ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			keyboard, in := rawTerminal(t)
+			keys := newInput(in)
+			p := make([]byte, 100)
+			if _, err := keyboard.WriteString("\r" + tt.typed); err != nil {
+				t.Fatal(err)
+			}
+			if n, err := keys.Read(p); string(p[:n]) != "\r" {
+				t.Fatalf("read %q, %v", p[:n], err)
+			}
+			keys.keep()
+			read := make(chan string)
+			go func() {
+				n, err := keys.Read(p)
+				if errors.Is(err, io.EOF) != (tt.want == "") {
+					t.Errorf("the error is %v", err)
+				}
+				read <- string(p[:n])
+			}()
+			if tt.want == "" || tt.want == "j" {
+				until(t, func() bool {
+					keys.mu.Lock()
+					defer keys.mu.Unlock()
+					return string(keys.kept) == tt.typed
+				})
+				keys.taken(tt.away)
+			}
+			if tt.want == "j" {
+				until(t, func() bool { return len(keys.entered) == 0 })
+				if _, err := keyboard.WriteString("j"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if got := <-read; got != tt.want {
+				t.Errorf("read %q, want %q", got, tt.want)
+			}
+			if kept := keys.ahead(); string(kept) != tt.kept || keys.ahead() != nil {
+				t.Errorf("kept %q, want %q", kept, tt.kept)
+			}
+		})
+	}
+}
+
+// until waits for a state of the reader, which tells nobody of it.
+func until(t *testing.T, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("not within a minute")
+		}
 	}
 }
 

@@ -8,5 +8,7 @@ type input struct{ *os.File }
 
 func newInput(f *os.File) *input { return &input{f} }
 
-func (*input) taken(bool) {}
-func (*input) back()      {}
+func (*input) taken(bool)    {}
+func (*input) keep()         {}
+func (*input) ahead() []byte { return nil }
+func (*input) back()         {}

@@ -39,6 +39,7 @@ func (d *dashboard) typesText() bool {
 func (d *dashboard) press(k tea.KeyPressMsg) tea.Cmd {
 	sure := d.sure
 	d.note, d.sure = "", ""
+	d.letGo(k.String())
 	switch k.String() {
 	case "ctrl+c":
 		return tea.Quit

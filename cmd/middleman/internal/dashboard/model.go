@@ -56,7 +56,7 @@ type dashboard struct {
 	note     string
 	doing    string // the command that runs
 	later    press  // what was pressed meanwhile
-	wanted   string // name of the workspace to select once it is listed
+	fresh    fresh  // the workspace that is made
 	sure     string // id of the session that the next Enter takes over
 }
 
@@ -138,7 +138,7 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		d.cols, d.rows = m.Width, m.Height
 	case tea.KeyPressMsg:
 		if cmd = d.typed(m); m.Code == tea.KeyEnter {
-			d.input.taken(d.away)
+			d.tookEnter()
 		}
 	case tea.PasteMsg:
 		if d.pane != nil {
@@ -172,7 +172,7 @@ func (d *dashboard) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 		cmd = d.takeResult(m)
 		cmd = tea.Batch(cmd, d.actLater())
 	}
-	return d, cmd
+	return d, tea.Batch(cmd, d.welcome())
 }
 
 // takeList takes the whole list.
@@ -191,6 +191,7 @@ func (d *dashboard) takeList(m listed) {
 	if m.note != "" {
 		d.note = m.note
 	}
+	d.fresh.lists++
 	d.arrange(true)
 }
 
@@ -228,9 +229,6 @@ func (d *dashboard) arrange(anew bool) {
 	d.all = rowsOf(d.list, d.asked)
 	d.ages = tellAges(d.all, d.ages, anew)
 	d.widths = widthsOf(d.all)
-	if at := slices.IndexFunc(d.all, func(r row) bool { return d.wanted != "" && r.workspace.Label == d.wanted }); at >= 0 {
-		d.at, d.wanted = d.all[at].id, ""
-	}
 	d.sift()
 }
 
@@ -311,5 +309,5 @@ func (d *dashboard) counts() string {
 	return text
 }
 
-// said returns a note as one line.
-func (d *dashboard) said() string { return plaintext.Line(cmp.Or(d.doing, d.note)) }
+// said returns a note as one line. One that came while something is done is about that.
+func (d *dashboard) said() string { return plaintext.Line(cmp.Or(d.note, d.doing)) }

@@ -13,8 +13,9 @@ import (
 )
 
 // Command runs a command line of middleman with these files, and returns its exit
-// code. args are without the program's name.
-type Command func(in, out *os.File, errs io.Writer, args ...string) int
+// code. args are without the program's name. ahead is what was typed for the session
+// that the command attaches to, and is read already.
+type Command func(in, out *os.File, errs io.Writer, ahead []byte, args ...string) int
 
 // Run shows the dashboard on the terminal of c until the user quits or ctx ends.
 // command runs what the user asks for.

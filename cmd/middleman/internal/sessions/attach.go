@@ -129,6 +129,7 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		return err
 	}
 	defer a.follow(ctx)()
+	o.Ahead = c.Ahead
 	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
 	if a.problem != nil {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", a.problem)

@@ -72,6 +72,8 @@ type Options struct {
 	// Patience is how long a session that does not answer is tried again; 0 means
 	// five seconds.
 	Patience time.Duration
+	// Ahead is what was typed before, of which nothing is interpreted yet.
+	Ahead []byte
 	// Joined, unless nil, is called whenever the session was joined, before
 	// anything is drawn; also when the user comes back from the list of sessions.
 	Joined func()
@@ -102,6 +104,7 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	notifyResize(resized)
 	defer signal.Stop(resized)
 	v := newViewer(in, out, s, o)
+	v.unread = o.Ahead
 	v.before = pushTitle + scrollAway(int(Size(out, in).Rows))
 	if err := v.join(ctx, o.From); err != nil {
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, err)
