@@ -33,7 +33,7 @@ func main() {
 // runCommand runs a command line for the dashboard.
 func runCommand(in, out *os.File, errs io.Writer, ahead []byte, args ...string) int {
 	c := cli.New(in, out, errs)
-	c.Ahead = ahead
+	c.Ahead, c.Within = ahead, true
 	return c.Run(args, commands(c, args)...)
 }
 

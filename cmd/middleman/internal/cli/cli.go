@@ -48,10 +48,14 @@ type CLI struct {
 	// read already.
 	Ahead []byte
 
+	// Within says that the dashboard runs the command, whose process takes the signals.
+	Within bool
+
 	// Home, unless nil, is what runs at a terminal without a command.
 	Home func(context.Context) error
 
-	uncatch func() // see Uncatch
+	end       func() // what SIGQUIT does unless it means to detach; nil if Within
+	noSession func() // makes SIGQUIT mean the end; nil unless it means to detach
 }
 
 // New makes a run that reads from in and prints to out and errs. The caller
@@ -84,12 +88,12 @@ type Group struct {
 
 // Run runs one of the commands and returns the exit code. args are without the
 // program's name. It prints the command's error. The first interrupt or SIGTERM
-// cancels the command's context, a second one ends the process.
+// cancels the command's context, a second one ends the process. So does SIGQUIT, except
+// in commands that attach and in the server: see takeSignals.
 func (c *CLI) Run(args []string, groups ...Group) int {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	context.AfterFunc(ctx, stop) // so that a second interrupt ends the process
-	c.uncatch = func() { signal.Reset(os.Interrupt, syscall.SIGTERM) }
 	root := c.root(args)
 	for _, g := range groups {
 		root.AddCommand(g.Commands...)
@@ -107,6 +111,7 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 		args = []string{"--version"}
 	}
 	root.SetArgs(args)
+	ctx, quitted := c.takeSignals(ctx, root, args)
 	var err error
 	if said := typedByHabit(args); said != "" {
 		err = Usagef("%s", said)
@@ -114,6 +119,9 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 		err = root.ExecuteContext(ctx)
 	}
 	code := exitCode(err)
+	if code == exitInterrupted && quitted() {
+		code = exitQuit
+	}
 	if _, own := errors.AsType[*ProgramExit](err); err != nil && !own {
 		c.printError(err, code, args)
 	}
@@ -122,10 +130,6 @@ func (c *CLI) Run(args []string, groups ...Group) int {
 	}
 	return code
 }
-
-// Uncatch makes interrupts end the process again. A command calls it before it
-// waits for something that cannot be cancelled.
-func (c *CLI) Uncatch() { c.uncatch() }
 
 const about = `middleman runs shells and coding agents, each in a workspace of its own: a git
 worktree on its own branch, or another directory. Their terminals outlive everything

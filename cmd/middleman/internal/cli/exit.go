@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"middleman/cmd/middleman/internal/quit"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/terminal"
@@ -21,6 +22,7 @@ const (
 	exitChanged      = 3
 	exitTimeout      = 124
 	exitInterrupted  = 130
+	exitQuit         = quit.Status
 	exitDisconnected = 254
 	exitNotAttached  = 255
 )

@@ -24,7 +24,7 @@ const (
 // problemCodes are the codes of errors without a problem of the server, by exit code.
 var problemCodes = map[int]string{
 	exitUsage: codeUsage, exitChanged: api.CodeChanged, exitTimeout: api.CodeTimeout,
-	exitInterrupted: codeInterrupted, exitDisconnected: codeDisconnected, exitNotAttached: codeNotAttached,
+	exitInterrupted: codeInterrupted, exitQuit: codeInterrupted, exitDisconnected: codeDisconnected, exitNotAttached: codeNotAttached,
 }
 
 // coded is an error of a command that has the code of a problem.

@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	tea "charm.land/bubbletea/v2"
+
+	"middleman/cmd/middleman/internal/quit"
 )
 
 // result is what a command has printed.
@@ -106,7 +108,7 @@ func (o *onTerminal) Run() error {
 // has ended.
 func (d *dashboard) give(args ...string) tea.Cmd {
 	d.hide()
-	d.away = true
+	d.away, d.notAway = true, quit.Detaches()
 	o := &onTerminal{d: d, args: args}
 	return tea.Exec(o, func(err error) tea.Msg { return back{o, err} })
 }
@@ -120,6 +122,7 @@ type back struct {
 // takeBack shows the dashboard again.
 func (d *dashboard) takeBack(b back) tea.Cmd {
 	d.away = false
+	d.notAway()
 	r := result{code: b.from.code, errs: b.from.errs.String(), err: b.err}
 	if b.err != nil || notAttached(r.code) {
 		d.note = r.problem()

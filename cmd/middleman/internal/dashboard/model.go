@@ -29,6 +29,7 @@ type dashboard struct {
 	send    func(tea.Msg)
 	input   *input
 	away    bool          // the terminal is given to a session
+	notAway func()        // makes SIGQUIT what it was before that
 	again   chan struct{} // asks the feed to read the list again
 
 	background sync.WaitGroup

@@ -7,6 +7,7 @@ import (
 
 	"middleman/cmd/middleman/internal/build"
 	_ "middleman/cmd/middleman/internal/helper/confined" // comes first: without a network list
+	"middleman/cmd/middleman/internal/quit"
 	"middleman/internal/egress"
 	"middleman/internal/heldport"
 	"middleman/internal/private"
@@ -21,6 +22,8 @@ import (
 // and the packages built on them come after this one, and a helper never spends
 // memory on them.
 func init() {
+	quit.Default()
+	defer quit.Catch() // in no helper
 	if len(os.Args) < 2 {
 		return
 	}

@@ -107,6 +107,7 @@ func (f *ephemeralFlags) request(c commands, cmd *cobra.Command, names, command 
 // An interrupt before the command runs also deletes it. Later interrupts are
 // for the command.
 func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, command []string) error {
+	c.AttachesNot()
 	in, err := f.request(c, cmd, names, command)
 	if err != nil {
 		return err
@@ -174,6 +175,7 @@ func (c commands) foreground(w api.Workspace, held *lease.Lease, program string,
 	signals := make(chan os.Signal, 8)
 	signal.Notify(signals, handedOn...)
 	defer signal.Stop(signals)
+	defer c.HandOn()()
 	if err := run.Start(); err != nil {
 		return fmt.Errorf("run %s in workspace %s: %w", command[0], w.Label, err)
 	}

@@ -116,6 +116,7 @@ func (f sandboxFlag) check() error {
 // fail.
 func (f *sessionFlags) checkAttach(c commands) error {
 	if f.detached {
+		c.AttachesNot()
 		return nil
 	}
 	if c.JSON {

@@ -43,6 +43,7 @@ which is 128 and N for one that signal N has killed. Otherwise:
     3      send has typed nothing, because the screen is another one
     124    timed out
     130    interrupted
+    131    ended by SIGQUIT, as by ctrl-\
     254    disconnected from the session, which goes on; or it has ended, and nobody
            knows how
     255    could not attach`

@@ -11,6 +11,7 @@ import (
 
 	"middleman/cmd/middleman/internal/catalog"
 	"middleman/cmd/middleman/internal/cli"
+	"middleman/cmd/middleman/internal/quit"
 	"middleman/cmd/middleman/internal/viewer"
 	"middleman/internal/api"
 	"middleman/internal/plaintext"
@@ -129,7 +130,7 @@ func (c commands) attach(ctx context.Context, t catalog.Target, o viewer.Options
 		return err
 	}
 	defer a.follow(ctx)()
-	o.Ahead = c.Ahead
+	o.Ahead, o.Leave = c.Ahead, quit.Leave()
 	end, err := viewer.Run(ctx, c.In, c.BytesOut, c.BytesErrs, t.Session, o)
 	if a.problem != nil {
 		fmt.Fprintf(c.Errs, "middleman: %v\n", a.problem)

@@ -74,6 +74,9 @@ type Options struct {
 	Patience time.Duration
 	// Ahead is what was typed before, of which nothing is interpreted yet.
 	Ahead []byte
+	// Leave, unless nil, has what detaches without a key, also before the viewer has the
+	// terminal.
+	Leave <-chan struct{}
 	// Joined, unless nil, is called whenever the session was joined, before
 	// anything is drawn; also when the user comes back from the list of sessions.
 	Joined func()
@@ -114,6 +117,11 @@ func Run(ctx context.Context, in, out *os.File, errs io.Writer, s terminal.Sessi
 	if err != nil {
 		v.gone(nil)
 		return End{}, fmt.Errorf("%w: %w", ErrNotAttached, errors.Join(err, v.attachment().Close()))
+	}
+	select {
+	case <-o.Leave: // after what was typed before
+		v.unread = append(v.unread, o.Detach)
+	default:
 	}
 	fmt.Fprintf(errs, "%s\r\n", v.help())
 	end, err := v.show(ctx, resized)
@@ -309,6 +317,13 @@ func (v *viewer) run(ctx context.Context, resized <-chan os.Signal) (End, error)
 	wg.Go(func() { v.followSize(ctx, resized) })
 	wg.Go(func() { v.awaitRequest(ctx, cancel) })
 	wg.Go(func() { v.takeAsides(ctx) })
+	wg.Go(func() {
+		select {
+		case <-v.o.Leave:
+			cancel(errDetached)
+		case <-ctx.Done():
+		}
+	})
 	wg.Go(func() {
 		<-ctx.Done()
 		keys.wake()
