@@ -177,7 +177,7 @@ func (c *CLI) root(given []string) *cobra.Command {
 		if cmd == root && len(given) > 0 && !strings.HasPrefix(given[0], "-") { // the flag is of a command that there is not
 			return unknownCommand(root, given[0])
 		}
-		return &usageError{plainFlag(err)}
+		return &usageError{suggestFlag(cmd, plainFlag(err))}
 	})
 	root.PersistentFlags().BoolVar(&c.JSON, "json", false, "print data as JSON")
 	return root

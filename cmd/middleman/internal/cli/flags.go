@@ -16,6 +16,25 @@ import (
 	"middleman/internal/plaintext"
 )
 
+// suggestFlag adds the flags with a similar name to the error for a flag that cmd has not.
+func suggestFlag(cmd *cobra.Command, err error) error {
+	unknown, ok := errors.AsType[*pflag.NotExistError](err)
+	if !ok || len(unknown.GetSpecifiedName()) < 2 {
+		return err
+	}
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // it knows how to find similar names
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if !f.Hidden {
+			names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
+		}
+	})
+	near := names.SuggestionsFor(unknown.GetSpecifiedName())
+	if len(near) == 0 {
+		return err
+	}
+	return fmt.Errorf("%w; did you mean --%s?", err, strings.Join(near, " or --"))
+}
+
 // plainFlag replaces the parser's error for a number, truth value or duration by one that
 // says which values the flag accepts.
 func plainFlag(err error) error {
@@ -49,7 +68,7 @@ func Args(check cobra.PositionalArgs) cobra.PositionalArgs {
 		switch {
 		case err == nil:
 			return nil
-		case cmd.HasSubCommands() || len(cmd.ValidArgs) > 0:
+		case cmd.HasSubCommands() && len(given) > 0 || len(cmd.ValidArgs) > 0:
 			return Usagef("%w; usage: %s", err, cmd.UseLine())
 		}
 		const most = 3 // arguments that a command can lack

@@ -1,6 +1,8 @@
 package cli
 
 import (
+	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,6 +38,7 @@ func TestArgs(t *testing.T) {
 		{"as many as it takes", cobra.ExactArgs(1), []string{"a"}, ""},
 		{"one too few", cobra.MinimumNArgs(1), nil, "an argument is missing; usage: p get NAME"},
 		{"two too few", cobra.ExactArgs(2), nil, "an argument is missing; usage: p get NAME"},
+		{"one too few for one with commands below it", cobra.ExactArgs(1), nil, "an argument is missing; usage: p get NAME"},
 		{"one too many", cobra.MaximumNArgs(1), []string{"a", "b", "c"}, `argument "b" is one too many; usage: p get NAME`},
 		{"none taken", cobra.NoArgs, []string{"a"}, `argument "a" is one too many; usage: p get NAME`},
 		{"a wrong one", cobra.OnlyValidArgs, []string{"a"}, `invalid argument "a" for "p get"; usage: p get NAME`},
@@ -44,6 +47,9 @@ func TestArgs(t *testing.T) {
 			root, cmd := &cobra.Command{Use: "p"}, &cobra.Command{Use: "get NAME"}
 			if tt.name == "a wrong one" {
 				cmd.ValidArgs = []string{"b"}
+			}
+			if strings.Contains(tt.name, "below it") {
+				cmd.AddCommand(&cobra.Command{Use: "sub"})
 			}
 			root.AddCommand(cmd)
 			got := ""
@@ -54,5 +60,26 @@ func TestArgs(t *testing.T) {
 				t.Errorf("%q, want %q", got, tt.want)
 			}
 		})
+	}
+}
+
+func TestSuggestFlag(t *testing.T) {
+	cmd := &cobra.Command{Use: "ls"}
+	cmd.Flags().Bool("sessions", false, "")
+	cmd.Flags().Bool("secret", false, "")
+	if err := cmd.Flags().MarkHidden("secret"); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ given, want string }{
+		{"--sesions", "unknown flag: --sesions; did you mean --sessions?"},
+		{"--sess", "unknown flag: --sess; did you mean --sessions?"},
+		{"--sekret", "unknown flag: --sekret"},
+		{"--nothing", "unknown flag: --nothing"},
+		{"-x", "unknown shorthand flag: 'x' in -x"},
+	} {
+		err := cmd.Flags().Parse([]string{tt.given})
+		if got := suggestFlag(cmd, err); got.Error() != tt.want || !errors.Is(got, err) {
+			t.Errorf("%s: %q, want %q", tt.given, got, tt.want)
+		}
 	}
 }
