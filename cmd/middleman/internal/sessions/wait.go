@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,7 +62,7 @@ wait --exit returns the program's exit code. A time-out is exit code 124.`,
 			if f.workers {
 				return timedOut(ctx, f.timeout, "workers", workers.Wait(ctx, c.CLI, strings.Join(given, "")))
 			}
-			return timedOut(ctx, f.timeout, given[0], c.wait(ctx, given[0], condition))
+			return timedOut(ctx, f.timeout, given[0]+f.awaited(), c.wait(ctx, given[0], condition))
 		},
 	}
 	flags := cmd.Flags()
@@ -98,6 +99,26 @@ func timedOut(ctx context.Context, limit time.Duration, what string, err error) 
 		return fmt.Errorf("wait for %s: %w after %s", what, cli.ErrTimeout, limit)
 	}
 	return err
+}
+
+// awaited says what the session is to show, "" for another condition.
+func (f *waitFlags) awaited() string {
+	const most = 60 // characters of a text
+	switch {
+	case f.text != "":
+		return " to show " + strconv.Quote(shortened(f.text, most))
+	case f.pattern != "":
+		return " to match " + strconv.Quote(shortened(f.pattern, most))
+	}
+	return ""
+}
+
+// shortened returns the beginning of text if that has more than so many characters.
+func shortened(text string, most int) string {
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
 }
 
 // condition checks the flags and returns what to wait for.
