@@ -195,7 +195,7 @@ func (s *App) RenameWorkspace(ctx context.Context, id, name string) (api.Workspa
 }
 
 func (s *App) renameWorkspace(ctx context.Context, id, typed string) (workspace.Workspace, error) {
-	name, err := workspace.Slug(typed)
+	name, _, err := workspace.Named(typed) // as for a new one
 	if err != nil {
 		return workspace.Workspace{}, err
 	}
