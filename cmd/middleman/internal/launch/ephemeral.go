@@ -19,6 +19,8 @@ import (
 	"middleman/internal/api"
 	"middleman/internal/client"
 	"middleman/internal/lease"
+	"middleman/internal/plaintext"
+	"middleman/terminal"
 	"middleman/workspace"
 )
 
@@ -39,6 +41,9 @@ it, and "middleman restore" brings that back.`
 // disposeTime limits the deletion of an ephemeral workspace, which may be
 // large.
 const disposeTime = 10 * time.Minute
+
+// notFound is the exit code of a shell for a program that there is not.
+const notFound = 127
 
 // ephemeralFlags are the flags of run --ephemeral. Without it, name is the
 // session's.
@@ -114,7 +119,10 @@ func (c commands) runEphemeral(cmd *cobra.Command, f ephemeralFlags, names, comm
 	}
 	program := command[0]
 	if !strings.ContainsRune(program, filepath.Separator) {
-		if program, err = exec.LookPath(program); err != nil {
+		if program, err = exec.LookPath(program); errors.Is(err, exec.ErrNotFound) {
+			fmt.Fprintf(c.Errs, "middleman: %s was not found in PATH; no workspace was made\n", plaintext.Line(command[0]))
+			return &cli.ProgramExit{Exit: terminal.Exit{Code: notFound}}
+		} else if err != nil {
 			return err
 		}
 	}
