@@ -2,6 +2,7 @@ package dashboard
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 
@@ -38,17 +39,31 @@ func (d *dashboard) newForm() *form {
 }
 
 // startDirectory is where a new workspace is made of: the directory that the user
-// stands in if a listed repository has it, else the repository of the selected row.
+// stands in if a repository has it, else the repository of the selected row.
 func (d *dashboard) startDirectory() string {
 	for _, w := range d.list.Workspaces {
 		if below, err := filepath.Rel(w.Repository, d.here); w.Repository != "" && err == nil && filepath.IsLocal(below) {
 			return d.here
 		}
 	}
-	if r, ok := d.selected(); ok && r.workspace.Repository != "" {
+	if r, ok := d.selected(); ok && r.workspace.Repository != "" && !inRepository(d.here) {
 		return r.workspace.Repository
 	}
 	return d.here
+}
+
+// inRepository reports whether dir is in a git repository.
+func inRepository(dir string) bool {
+	for {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return true
+		}
+		above := filepath.Dir(dir)
+		if above == dir {
+			return false
+		}
+		dir = above
+	}
 }
 
 func (f *form) paste(d *dashboard, text string) { d.note = f.values[f.at].insert(text) }
