@@ -24,12 +24,29 @@ func (d *dashboard) View() tea.View {
 	} else {
 		lines = d.draw()
 	}
+	d.wrapNote(lines)
 	text := strings.Join(lines[:min(len(lines), d.rows)], "\n")
 	if d.plain {
 		text = uncoloured(text)
 	}
 	v.SetContent(text)
 	return v
+}
+
+// noteLines is how many lines a note has at most.
+const noteLines = 3
+
+// wrapNote gives a note in the last line that does not fit there the lines above it too:
+// its end is often what to do.
+func (d *dashboard) wrapNote(lines []string) {
+	said := d.said()
+	whole := fold([]string{said}, d.cols)
+	if n := min(len(whole), noteLines); n > 1 && d.rows >= 12 && len(lines) == d.rows && lines[d.rows-1] == viewer.Fit(said, d.cols) {
+		copy(lines[d.rows-n:], whole[:n])
+		if n < len(whole) {
+			lines[d.rows-1] = viewer.Fit(strings.Join(whole[n-1:], " "), d.cols)
+		}
+	}
 }
 
 // draw returns the lines of the list and of the selected session's screen.
