@@ -28,13 +28,14 @@ import (
 //
 // Delete also completes a delete that was interrupted, or whose directory is
 // gone. It changes nothing of an in-place workspace, whose directory is the
-// user's. No program may run in w any more.
+// user's, and refuses as above because of its private git directory alone (see
+// Private). No program may run in w any more.
 //
 // Delete also removes the branch if it was made for w, is checked out nowhere
 // else, and still at the commit that was inspected. Otherwise the branch stays.
 func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
 	if w.Mode == ModeInPlace {
-		return Loss{}, nil
+		return m.leave(ctx, w, discard)
 	}
 	return m.delete(ctx, &deleteRun{w: w, discard: discard, report: progress.OrSilent()})
 }
@@ -44,9 +45,24 @@ func (m *Manager) Delete(ctx context.Context, w Workspace, discard bool, progres
 // directory away. If it then refuses, the directory was away for that long.
 func (m *Manager) DeleteInspected(ctx context.Context, w Workspace, discard bool, progress Progress) (Loss, error) {
 	if w.Mode == ModeInPlace {
-		return Loss{}, nil
+		return m.leave(ctx, w, discard)
 	}
 	return m.delete(ctx, &deleteRun{w: w, discard: discard, inspected: true, report: progress.OrSilent()})
+}
+
+// leave is Delete for an in-place workspace.
+func (m *Manager) leave(ctx context.Context, w Workspace, discard bool) (Loss, error) {
+	loss, err := m.held(ctx, w)
+	loss.Restorable = loss.Sandboxed
+	switch {
+	case discard && ctx.Err() == nil:
+		return loss, nil
+	case err != nil:
+		return loss, fmt.Errorf("delete workspace %s: %w", w.Name, err)
+	case !loss.Empty():
+		return loss, &WorkError{Name: w.Name, Loss: loss}
+	}
+	return loss, nil
 }
 
 // deleteVanished is Delete for a workspace without a record, or one that was
@@ -60,7 +76,7 @@ func (m *Manager) delete(ctx context.Context, d *deleteRun) (Loss, error) {
 	base, err := basedir.HoldingMade(m.base, d.w)
 	if err == nil {
 		defer base.Close() // and the group goes with its last workspace
-		d.base, d.ours, d.deletes = base.Root, m.ownsBranch(d.w), m.deletes
+		d.base, d.ours, d.deletes, d.held = base.Root, m.ownsBranch(d.w), m.deletes, m.held
 		err = contain.Call(func() error { return d.run(ctx) })
 	}
 	if _, refused := errors.AsType[*WorkError](err); err != nil && !refused {
@@ -79,6 +95,7 @@ type deleteRun struct {
 	vanished  bool // a missing directory does not stop the delete
 	inspected bool // by the caller, just now
 	report    Progress
+	held      func(context.Context, Workspace) (Loss, error) // Manager.held
 
 	dir     string // the directory's current path, or ""
 	seen    look.Findings
@@ -151,6 +168,11 @@ func (d *deleteRun) look(ctx context.Context) error {
 	if err == nil && !d.discard && d.dir != "" {
 		err = keep.FindLarge(d.w, d.dir, &seen)
 	}
+	private, unknown := d.held(ctx, d.w)
+	if d.dir != "" || !d.decided() { // else an earlier delete has kept what there is
+		seen.Loss, err = seen.Loss.WithSandbox(private), errors.Join(err, unknown)
+	}
+	seen.Loss.Sandboxed = private.Sandboxed
 	d.seen, d.lookErr = seen, err
 	switch {
 	case d.discard && ctx.Err() == nil:

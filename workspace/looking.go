@@ -62,14 +62,20 @@ var ErrNothingToCompare = look.ErrNothingToCompare
 // with consent would keep.
 func (m *Manager) Inspect(ctx context.Context, w Workspace) (_ Loss, err error) {
 	defer model.Containing(w.Name, &err)
+	private, err := m.held(ctx, w)
+	if err != nil {
+		return private, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
+	}
 	if w.Mode == ModeInPlace {
-		return Loss{}, nil
+		private.Restorable = private.Sandboxed
+		return private, nil
 	}
 	dir, err := basedir.Locate(m.base, w)
 	if err != nil {
 		return Loss{}, fmt.Errorf("inspect workspace %s: %w", w.Name, err)
 	}
 	seen, err := look.ForDelete(ctx, w, dir, m.ownsBranch(w))
+	seen.Loss = seen.Loss.WithSandbox(private)
 	if err != nil && !errors.Is(err, ErrMissing) {
 		err = keep.Unreadable(w, dir, seen, look.Unkeepable(ctx, w, err))
 	}

@@ -3,6 +3,7 @@ package workspace
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"time"
@@ -42,6 +43,7 @@ type Manager struct {
 	keepBranches bool
 	inspector    *look.Inspector
 	deletes      *turns
+	private      func(context.Context, Workspace) (Loss, error) // see Private
 }
 
 // New returns a manager. It touches nothing.
@@ -51,6 +53,25 @@ func New(o Options) *Manager {
 	}
 	base := filepath.Clean(o.Base)
 	return &Manager{base: base, prefix: o.Prefix, location: o.Location, inspector: look.New(base, o.Hidden), deletes: &turns{}}
+}
+
+// Private makes m ask holds what the private git directory of a workspace's sandboxed
+// sessions has that is nowhere else. Inspect and Delete count that as they count what the
+// workspace has; the caller keeps the directory where it is if there is anything, so that
+// Restore brings it back with the rest. Call Private before anything else uses m.
+func (m *Manager) Private(holds func(context.Context, Workspace) (Loss, error)) { m.private = holds }
+
+// held returns what the private git directory of w has. An error wraps ErrUnknown.
+func (m *Manager) held(ctx context.Context, w Workspace) (Loss, error) {
+	if m.private == nil {
+		return Loss{}, nil
+	}
+	loss, err := m.private(ctx, w)
+	loss.Sandboxed = err != nil || !loss.Nothing()
+	if err != nil && !errors.Is(err, ErrUnknown) {
+		err = model.Unknown(fmt.Errorf("what its sandbox holds: %w", err))
+	}
+	return loss, err
 }
 
 // Create makes the workspace that r asks for and returns its record in

@@ -46,7 +46,7 @@ func TestRestoreRefusals(t *testing.T) {
 				t.Fatal(err)
 			}
 		}, workspace.ErrOccupied},
-		{"in-place", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Mode = workspace.ModeInPlace }, workspace.ErrNoSnapshot},
+		{"in-place", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Mode = workspace.ModeInPlace }, workspace.ErrMissing},
 		{"directory", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Mode = workspace.ModeDirectory }, workspace.ErrNoSnapshot},
 		{"elsewhere", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) { w.Root = "/tmp/w1" }, workspace.ErrEscapes},
 		{"a manifest that leads out", func(t *testing.T, m *workspace.Manager, w *workspace.Workspace) {

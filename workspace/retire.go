@@ -16,5 +16,5 @@ func (m *Manager) Retire(ctx context.Context, w Workspace, progress Progress) (L
 
 // keeping returns a copy of m that deletes no branch.
 func (m *Manager) keeping() *Manager {
-	return &Manager{base: m.base, prefix: m.prefix, keepBranches: true, inspector: m.inspector, deletes: m.deletes}
+	return &Manager{base: m.base, prefix: m.prefix, keepBranches: true, inspector: m.inspector, deletes: m.deletes, private: m.private}
 }

@@ -62,6 +62,10 @@ const (
 // rest of the detail names them and says why.
 const Skipped = model.Skipped
 
+// InSandbox begins each entry of a Loss that is in the private git directory of the
+// workspace's sandboxed sessions alone.
+const InSandbox = model.InSandbox
+
 // CreateRequest says which workspace to make.
 type CreateRequest struct {
 	ID        string // from terminal.NewID("w")

@@ -65,6 +65,7 @@ type Workspaces interface {
 	Apart(w workspace.Workspace) (workspace.Workspace, error)
 	Restore(ctx context.Context, w workspace.Workspace, progress workspace.Progress) (workspace.Workspace, []string, error)
 	PutBack(w workspace.Workspace) (bool, error)
+	Private(holds func(context.Context, workspace.Workspace) (workspace.Loss, error))
 	IsKept(ctx context.Context, w workspace.Workspace) (bool, error)
 	Forget(ctx context.Context, w workspace.Workspace) error
 	Snapshots(ctx context.Context, gitDir, repository string) ([]workspace.Kept, map[string]error, error)
@@ -232,6 +233,7 @@ func New(o Options) (*App, error) {
 	}
 	s.approvals = &queue.Queue{Store: o.Store, Changed: s.publishApproval}
 	s.Bundles = &library.Library{Store: o.Store, Profiles: o.Profiles}
+	o.Workspaces.Private(s.sandboxHolds)
 	s.work.contain, s.watches.contain = s.contain, s.contain
 	s.workers.files = store.Tombstones{Dir: o.Dirs.Workers()}
 	return s, nil

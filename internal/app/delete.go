@@ -237,7 +237,7 @@ func (s *App) inspect(ctx context.Context, id string) (deletePlan, error) {
 
 // inspectWork finds what work would be lost, unless that is known to be unknown.
 func (d *deletePlan) inspectWork(ctx context.Context, s *App) {
-	if d.unknown != nil || !s.ours(d.workspace) {
+	if d.unknown != nil || d.workspace.Root == "" {
 		return
 	}
 	var err error
@@ -370,15 +370,20 @@ func (s *App) destroy(ctx context.Context, d deletePlan, c Consent) (lost worksp
 			return workspace.Loss{}, &sessionError{row.Name, err}
 		}
 	}
-	if _, err := s.bring(ctx, d.workspace); err != nil && !c.DiscardWork {
+	out, err := s.bring(ctx, d.workspace)
+	if err != nil && !c.DiscardWork {
 		return workspace.Loss{}, asUnknown(err)
 	}
-	kept := s.dropQuarantine(ctx, d.workspace)
+	if err == nil && !out.Complete() {
+		err = errors.New(notBrought(out))
+	}
+	unknown := err
 	if lost, err = s.destroyDirectory(ctx, d.workspace, c); err != nil {
 		return workspace.Loss{}, err
 	}
-	if kept != "" {
-		lost.Warnings = append(lost.Warnings, kept)
+	fault.Here("delete/sandbox")
+	if warning := s.dropQuarantine(ctx, d.workspace, unknown, lost); warning != "" {
+		lost.Warnings = append(lost.Warnings, warning)
 	}
 	fault.Here("delete/directory")
 	return lost, s.recordDeleted(ctx, d, lost, c)
@@ -442,7 +447,7 @@ func (s *App) destroyDirectory(ctx context.Context, w workspace.Workspace, c Con
 	switch {
 	case s.ours(w) && c.KeepBranch:
 		return s.Workspaces.Retire(ctx, w, report)
-	case s.ours(w):
+	case s.ours(w) || w.Mode == workspace.ModeInPlace:
 		return s.Workspaces.DeleteInspected(ctx, w, c.DiscardWork, report)
 	}
 	w, err := s.intended(ctx, w)

@@ -139,6 +139,11 @@ func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover
 	if err := s.Workspaces.Forget(ctx, d.Workspace); err != nil {
 		return err
 	}
+	if s.hasQuarantine(d.Workspace) {
+		if err := s.quarantine(d.Workspace).Remove(ctx, true); err != nil {
+			return err
+		}
+	}
 	if err := s.Store.ForgetDeleted(ctx, l.ID); err != nil {
 		return err
 	}

@@ -133,7 +133,8 @@ func (s *App) bring(ctx context.Context, w workspace.Workspace) (out quarantine.
 		return out, nil
 	}
 	q := s.quarantine(w)
-	if anything, err := q.ToImport(ctx); err == nil && !anything {
+	known := s.brought.get(w.ID) != nil // else the last import, which an earlier server made, says it again
+	if anything, err := q.ToImport(ctx); err == nil && !anything && known {
 		return out, nil
 	}
 	limited, cancel := context.WithTimeout(ctx, bringTime)
@@ -299,24 +300,36 @@ func (s *App) ImportSandbox(ctx context.Context, id string) (api.Brought, error)
 	})
 }
 
-// dropQuarantine removes the private git directory of a deleted workspace, if all of it
-// is in the repository. Else it stays, and the warning says where.
-func (s *App) dropQuarantine(ctx context.Context, w workspace.Workspace) (warning string) {
+// sandboxHolds returns what the private git directory of w has that is nowhere else.
+func (s *App) sandboxHolds(ctx context.Context, w workspace.Workspace) (loss workspace.Loss, err error) {
+	if !s.hasQuarantine(w) {
+		return loss, nil
+	}
+	err = s.Guarded("look what the sandbox of workspace "+w.ID+" holds", func() (err error) {
+		loss, err = s.quarantine(w).Holds(ctx)
+		return err
+	})
+	return loss, err
+}
+
+// dropQuarantine removes the private git directory of a deleted workspace, unless it holds
+// something that is nowhere else: then a restore goes on with it. err is why not all of it
+// that an import brings is in the repository, or nil. The warning says where it stays if
+// there is more to say than that a restore brings it back.
+func (s *App) dropQuarantine(ctx context.Context, w workspace.Workspace, err error, lost workspace.Loss) (warning string) {
 	if !s.hasQuarantine(w) {
 		return ""
 	}
-	q := s.quarantine(w)
-	out, err := q.Import(ctx)
-	if err == nil && out.Complete() {
-		err = q.Remove(ctx, true)
-	} else if err == nil {
-		err = fmt.Errorf("%s", notBrought(out))
+	if err == nil && lost.Sandboxed && !lost.Restorable {
+		err = errors.New("there is no snapshot of the workspace")
+	} else if err == nil && !lost.Sandboxed {
+		err = s.quarantine(w).Remove(ctx, true)
 	}
-	if err != nil {
-		s.Log.Warn("remove the private git directory of a workspace", "workspace", w.ID, "error", err)
-		return "what its sandbox held is kept in " + s.Dirs.Quarantine(w.ID) + ": " + s.redact(oneLine(err))
+	if err == nil {
+		return ""
 	}
-	return ""
+	s.Log.Warn("keep the private git directory of a deleted workspace", "workspace", w.ID, "error", err)
+	return "what its sandbox held is kept in " + s.Dirs.Quarantine(w.ID) + ": " + s.redact(oneLine(err))
 }
 
 // policies returns those of the sandboxed sessions of w, and that of the session that asked

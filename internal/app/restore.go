@@ -103,6 +103,7 @@ func (s *App) finishRestore(ctx context.Context, row workspace.Workspace, name s
 	if err := s.Store.UpdateWorkspace(after, back); err != nil {
 		return nil, err
 	}
+	_, _ = s.bring(after, back) // it is logged, and shown with the workspace
 	back, note := s.restorePorts(after, back)
 	s.publishWorkspace(ctx, back)
 	return append(notes, note...), nil

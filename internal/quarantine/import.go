@@ -98,7 +98,7 @@ func (q *Quarantine) importLocked(ctx context.Context) (Result, error) {
 			return i.out, nil // with its checkout
 		}
 		i.out.Before, err = git.Whole(q.w.GitDir).Ref(ctx, i.r.Branch)
-		i.out.After = i.out.Before
+		i.out.After, i.out.Pinned, i.out.Head = i.out.Before, i.r.Pinned, i.r.Head
 		return i.out, err
 	}
 	if i.in, err = q.enter(ctx, i.s, false); err != nil {
@@ -108,7 +108,7 @@ func (q *Quarantine) importLocked(ctx context.Context) (Result, error) {
 	if err := i.run(ctx); err != nil {
 		return i.out, err
 	}
-	i.r.Seen = ""
+	i.r.Seen, i.r.Pinned, i.r.Head = "", i.out.Pinned, i.out.Head
 	if i.out.Complete() && !i.out.Conflict && i.out.Submodules == nil && i.out.IndexKept == "" {
 		i.r.Seen = seen
 	}

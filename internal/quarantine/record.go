@@ -34,6 +34,10 @@ type record struct {
 	// and Host what the repository looked like when the private directory had all of that.
 	Seen string `json:"seen,omitempty"`
 	Host string `json:"host,omitempty"`
+	// Pinned are the refs that the last import found to keep what is new, and Head is where
+	// HEAD was in the sandbox if not on Branch: see Result.
+	Pinned map[string]string `json:"pinned,omitempty"`
+	Head   string            `json:"head,omitempty"`
 	// Submodules are the paths of the checkout's submodules, and what .git was there.
 	Submodules map[string]string `json:"submodules,omitempty"`
 }
@@ -72,6 +76,14 @@ func decodeRecord(raw []byte, r *record) error {
 	for _, object := range []string{r.Index, r.Moving} {
 		if object != "" && !git.IsObjectID(object) {
 			return fmt.Errorf("%q is no object", object)
+		}
+	}
+	if r.Head != "" && !plainRef(r.Head) && !git.IsObjectID(r.Head) {
+		return fmt.Errorf("%q is no HEAD", r.Head)
+	}
+	for ref, object := range r.Pinned {
+		if !strings.HasPrefix(ref, RefsOf(r.Workspace)) || !git.IsObjectID(object) {
+			return fmt.Errorf("%q is no ref of ours with an object", ref)
 		}
 	}
 	for name := range r.Submodules {

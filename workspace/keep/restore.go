@@ -77,7 +77,7 @@ type restoration struct {
 
 func (r *restoration) run(ctx context.Context) (err error) {
 	if r.w.Mode == model.ModeInPlace {
-		return fmt.Errorf("it is an in-place workspace, so its directory %s was never deleted: %w", plaintext.Quoted(r.w.Root), ErrNoSnapshot)
+		return r.findInPlace() // no delete removes it, and the caller kept the rest
 	}
 	if err = r.openRestored(); err != nil {
 		return err

@@ -119,6 +119,9 @@ func (s snapshot) root(ctx context.Context, repo git.Dirs) (string, error) {
 // no error. If it cannot find out whether anything is kept it returns an error
 // and changes nothing.
 func Forget(ctx context.Context, base string, w model.Workspace) error {
+	if w.Mode == model.ModeInPlace {
+		return nil
+	}
 	root, err := basedir.HoldingMade(base, w)
 	if err != nil {
 		return fmt.Errorf("forget workspace %s: %w", w.Name, err)
@@ -138,6 +141,9 @@ func Forget(ctx context.Context, base string, w model.Workspace) error {
 
 // IsKept reports whether a restore could bring back a deleted workspace.
 func IsKept(ctx context.Context, base string, w model.Workspace) (bool, error) {
+	if w.Mode == model.ModeInPlace {
+		return w.RestoreFrom == model.FromSnapshot, nil
+	}
 	root, err := basedir.Holding(base, w)
 	if err == nil {
 		defer root.Close()

@@ -6,6 +6,14 @@ import (
 	"strings"
 )
 
+// InSandbox begins each entry of a Loss that is in the private git directory of the
+// workspace's sandboxed sessions alone.
+// InSandboxCommit follows it where not each entry is a commit.
+const (
+	InSandbox       = "sandbox: "
+	InSandboxCommit = "commit "
+)
+
 // MaxListed is the maximal length of each list of a Loss.
 const MaxListed = 100
 
@@ -33,6 +41,9 @@ type Loss struct {
 	// and sockets and the like, one per line.
 	Restorable bool     `json:"-"`
 	Unkept     []string `json:"-"`
+	// Sandboxed says that the private git directory of the workspace's sandboxed sessions
+	// holds some of it, or that this is not known.
+	Sandboxed bool `json:"-"`
 }
 
 // Empty reports whether no work would be lost.
@@ -109,3 +120,32 @@ func (l Loss) Join(other Loss) Loss {
 	l.Truncated = l.Truncated || other.Truncated
 	return l
 }
+
+// WithSandbox returns l with what the private git directory of the workspace has, a loss
+// whose entries begin with InSandbox. What l has too is listed once.
+func (l Loss) WithSandbox(private Loss) Loss {
+	add := func(list, more []string) []string {
+		list = slices.Clone(list)
+		for _, entry := range more {
+			switch {
+			case slices.Contains(list, strings.TrimPrefix(strings.TrimPrefix(entry, InSandbox), InSandboxCommit)):
+			case len(list) >= MaxListed:
+				l.Truncated = true
+			default:
+				list = append(list, entry)
+			}
+		}
+		return list
+	}
+	l.Stashed, l.Commits, l.Abandoned = add(l.Stashed, private.Stashed), add(l.Commits, private.Commits), add(l.Abandoned, private.Abandoned)
+	if l.Operation == "" {
+		l.Operation = private.Operation
+	}
+	l.Truncated = l.Truncated || private.Truncated
+	l.Sandboxed = l.Sandboxed || !private.Nothing()
+	return l
+}
+
+// Nothing reports whether there is neither work nor anything that only reflogs or refs
+// hold.
+func (l Loss) Nothing() bool { return l.Empty() && len(l.Abandoned) == 0 }

@@ -47,7 +47,7 @@ func LossLines(l workspace.Loss) []string {
 	}{{"changed", l.Changed, ""}, {"untracked", l.Untracked, ""}, {"stash", l.Stashed, " (it stays in the repository, without its branch)"}, {"commit", l.Commits, ""}, {"ignored", l.Large, ""},
 		{"ignored", l.Ignored, ""}, {"commit of the reflog", l.Abandoned, ""}, {"commit whose changes are in the base:", l.Merged, ""}} {
 		for _, item := range kind.items {
-			lines = append(lines, kind.name+" "+plaintext.Line(item)+kind.note)
+			lines = append(lines, lossLine(kind.name, item, kind.note))
 		}
 	}
 	if l.Operation != "" {
@@ -57,6 +57,20 @@ func LossLines(l workspace.Loss) []string {
 		lines = append(lines, "and more")
 	}
 	return lines
+}
+
+// lossLine is the line of an item of a kind. What is in the private git directory of a
+// sandbox says itself what it is, unless it is a commit or a stash of those that stop a
+// delete.
+func lossLine(kind, item, note string) string {
+	own, is := strings.CutPrefix(item, workspace.InSandbox)
+	switch {
+	case !is:
+		return kind + " " + plaintext.Line(item) + note
+	case kind == "stash" || kind == "commit":
+		return "in its sandbox: " + kind + " " + plaintext.Line(own)
+	}
+	return "in its sandbox: " + plaintext.Line(own)
 }
 
 // ExplainLeftover says why a leftover may be removed or stays, what is lost

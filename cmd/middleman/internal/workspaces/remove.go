@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -238,6 +240,9 @@ func (c commands) printDeleted(d api.Deleted, dryRun bool) {
 		fmt.Fprintln(c.Errs, "gone:", line)
 	}
 	for _, stash := range d.Lost.Stashed {
+		if strings.HasPrefix(stash, workspace.InSandbox) {
+			continue
+		}
 		fmt.Fprintln(c.Errs, "stays in the repository: stash", plaintext.Line(stash))
 	}
 	for _, line := range sessionLines(d.Stopped) {
@@ -312,9 +317,9 @@ func stays(w api.Workspace) string {
 }
 
 // withoutStashes returns l without its stashes, which stay where they are: all worktrees of
-// a repository share them.
+// a repository share them, but not those of a sandbox.
 func withoutStashes(l workspace.Loss) workspace.Loss {
-	l.Stashed = nil
+	l.Stashed = slices.DeleteFunc(slices.Clone(l.Stashed), func(stash string) bool { return !strings.HasPrefix(stash, workspace.InSandbox) })
 	return l
 }
 
