@@ -64,6 +64,7 @@ type Attention struct {
 type Brought struct {
 	Branch  string   `json:"branch,omitempty" doc:"The workspace's branch, which imports move"`
 	Commits int      `json:"commits" doc:"How many commits it got"`
+	Head    string   `json:"head,omitempty" doc:"Where HEAD is in the sandbox, if not on that branch: the full ref of another branch, or a commit. The checkout outside does not follow"`
 	Kept    []string `json:"kept,omitempty" doc:"Refs of the repository that keep what else is new in the sandbox: other branches, what is stashed or staged, commits in conflict"`
 	Problem string   `json:"problem,omitempty" doc:"What could not be imported, and why"`
 }

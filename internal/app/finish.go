@@ -2,10 +2,14 @@ package app
 
 import (
 	"context"
+	"slices"
 
 	"middleman/internal/api"
+	"middleman/internal/dirid"
 	"middleman/internal/fault"
 	"middleman/internal/repoconfig"
+	"middleman/internal/sandbox"
+	"middleman/internal/store"
 	"middleman/workspace"
 )
 
@@ -101,4 +105,33 @@ func (s *App) PushWorkspace(ctx context.Context, id string, in api.Push) (out ap
 		out.Pushed, err = s.Workspaces.Push(ctx, w, workspace.PushRequest{Remote: in.Remote, Filters: in.Filters, Agent: in.Agent, ForceWithLease: in.ForceWithLease, DryRun: in.DryRun})
 		return out, err
 	})
+}
+
+// unknownLeft refuses a merge into a workspace in which sandboxed programs ran before there
+// was a record of that, where there is only Landlock: what these have left cannot be found.
+func (s *App) unknownLeft(ctx context.Context, checkout string) error {
+	if s.Support().Bubblewrap != "" {
+		return nil
+	}
+	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
+	if err != nil {
+		return err
+	}
+	known, err := s.Store.Exposed(ctx)
+	if err != nil {
+		return err
+	}
+	for _, w := range list {
+		root := canonical(w.Root)
+		if w.Root == "" || !s.hasQuarantine(w) || !sandbox.Within(checkout, root) {
+			continue
+		}
+		which := dirid.Of(root)
+		if slices.ContainsFunc(known, func(e store.Exposed) bool { return e.Path == root || which != "" && e.Which == which }) {
+			continue
+		}
+		return Refusef(api.CodeBusy, "%s would get the merged files, and what the sandboxed programs of workspace %s have left under Landlock cannot be found: it could replace directories there while git writes; merge with git, once nothing of it runs",
+			checkout, s.label(ctx, w))
+	}
+	return nil
 }

@@ -59,7 +59,7 @@ func (b *brought) set(id string, now api.Brought) bool {
 	}
 	before, known := b.last[id]
 	b.last[id] = now
-	return !known || before.Problem != now.Problem || !slices.Equal(before.Kept, now.Kept) || now.Commits > 0
+	return !known || before.Problem != now.Problem || before.Head != now.Head || !slices.Equal(before.Kept, now.Kept) || now.Commits > 0
 }
 
 func (b *brought) forget(id string) {
@@ -146,7 +146,7 @@ func (s *App) bring(ctx context.Context, w workspace.Workspace) (out quarantine.
 	if ctx.Err() != nil {
 		return out, context.Cause(ctx)
 	}
-	now := api.Brought{Branch: out.Branch, Commits: out.Commits, Kept: slices.Sorted(maps.Keys(out.Pinned)), Problem: notBrought(out)}
+	now := api.Brought{Branch: out.Branch, Commits: out.Commits, Head: out.Head, Kept: slices.Sorted(maps.Keys(out.Pinned)), Problem: notBrought(out)}
 	if err != nil {
 		now.Problem = "what its sandbox holds cannot be imported: " + s.redact(oneLine(err))
 		s.Log.Warn("import the commits of a workspace", "workspace", w.ID, "error", err)
@@ -480,33 +480,4 @@ func (s *App) whose(ctx context.Context, e store.Exposed) string {
 		return "session " + s.workspaceName(ctx, row.WorkspaceID) + "/" + row.Name
 	}
 	return fmt.Sprintf("session %s of workspace %s", e.Session, e.Workspace)
-}
-
-// unknownLeft refuses a merge into a workspace in which sandboxed programs ran before there
-// was a record of that, where there is only Landlock: what these have left cannot be found.
-func (s *App) unknownLeft(ctx context.Context, checkout string) error {
-	if s.Support().Bubblewrap != "" {
-		return nil
-	}
-	list, _, err := s.Store.Workspaces(ctx, store.Page{Limit: -1})
-	if err != nil {
-		return err
-	}
-	known, err := s.Store.Exposed(ctx)
-	if err != nil {
-		return err
-	}
-	for _, w := range list {
-		root := canonical(w.Root)
-		if w.Root == "" || !s.hasQuarantine(w) || !sandbox.Within(checkout, root) {
-			continue
-		}
-		which := dirid.Of(root)
-		if slices.ContainsFunc(known, func(e store.Exposed) bool { return e.Path == root || which != "" && e.Which == which }) {
-			continue
-		}
-		return Refusef(api.CodeBusy, "%s would get the merged files, and what the sandboxed programs of workspace %s have left under Landlock cannot be found: it could replace directories there while git writes; merge with git, once nothing of it runs",
-			checkout, s.label(ctx, w))
-	}
-	return nil
 }

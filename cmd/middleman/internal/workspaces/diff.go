@@ -93,8 +93,9 @@ func (c commands) diff(ctx context.Context, name string, o diffOptions) error {
 	return c.diffPatch(ctx, server, w, o)
 }
 
-// standingOn returns the server, which it starts where none runs, and the
-// workspace that standingIn returns. The caller closes the client.
+// standingOn returns the server, which it starts where none runs, and the workspace that
+// standingIn returns. It warns if the workspace's sandbox is on another branch. The caller
+// closes the client.
 func (c commands) standingOn(ctx context.Context, name string) (*client.Client, api.Workspace, error) {
 	server, err := c.Server(ctx)
 	if err != nil {
@@ -108,6 +109,9 @@ func (c commands) standingOn(ctx context.Context, name string) (*client.Client, 
 	if err != nil {
 		server.Close()
 		return nil, api.Workspace{}, err
+	}
+	if at := sandboxHead(w); at != "" {
+		c.Warn("its sandbox is on " + at + ", whose commits are not on branch " + w.Branch + ": what follows is of that branch and of the files; `middleman show " + c.Target(w.Label) + "` names the refs that keep the others")
 	}
 	return server, catalog.OnRuntime(c.CLI, api.Created{Workspace: w}).Workspace, nil
 }

@@ -140,10 +140,25 @@ func (c commands) addDenials(sessions []api.Session) {
 	}
 }
 
+// sandboxHead returns where HEAD is in the sandbox of w, "" on the workspace's branch or if
+// that is not known.
+func sandboxHead(w api.Workspace) string {
+	if w.Brought == nil || w.Brought.Head == "" {
+		return ""
+	}
+	if branch, is := strings.CutPrefix(w.Brought.Head, "refs/heads/"); is {
+		return "branch " + branch
+	}
+	return "commit " + cli.Short(w.Brought.Head)
+}
+
 // broughtLines formats what was imported from a sandbox, for show.
 func broughtLines(b *api.Brought) (lines [][2]string) {
 	if b == nil {
 		return nil
+	}
+	if at := sandboxHead(api.Workspace{Brought: b}); at != "" {
+		lines = append(lines, [2]string{"its sandbox is on", at})
 	}
 	for _, ref := range b.Kept {
 		lines = append(lines, [2]string{"kept from its sandbox", ref})

@@ -108,6 +108,9 @@ func Work(w api.Workspace) string {
 	if w.Brought != nil && w.Brought.Problem != "" {
 		text += ", not imported from its sandbox"
 	}
+	if at := sandboxHead(w); at != "" {
+		text += ", its sandbox is on " + at
+	}
 	if s.Base == nil && len(s.Unknown) > 0 {
 		text += ", base unknown"
 	}
