@@ -136,10 +136,15 @@ func (s *App) pruneDeleted(ctx context.Context, v Surveyor, l workspace.Leftover
 	if now, is := v.deletedOne(ctx, d); !is || !now.Prunable {
 		return changed(now)
 	}
+	private := s.hasQuarantine(d.Workspace)
+	if kept, err := s.Workspaces.IsKept(ctx, d.Workspace); private && (err != nil || !kept) {
+		// Somebody removed the snapshot, which is no consent to lose this.
+		return errors.Join(err, Refusef(api.CodeWorkWouldLose, "what its sandbox held is still in %s: remove that directory if nothing of it is needed", s.Dirs.Quarantine(l.ID)))
+	}
 	if err := s.Workspaces.Forget(ctx, d.Workspace); err != nil {
 		return err
 	}
-	if s.hasQuarantine(d.Workspace) {
+	if private {
 		if err := s.quarantine(d.Workspace).Remove(ctx, true); err != nil {
 			return err
 		}
