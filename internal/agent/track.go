@@ -35,6 +35,9 @@ type Tracker struct {
 	// Over says why Heard is believed no more, "" if it is. It stays so: what the
 	// screen has once contradicted does not come back when the screen says nothing.
 	Over string `json:"over,omitempty"`
+	// Late is set with Over if what contradicts Heard was seen before that was told, as a
+	// screen that is drawn late.
+	Late bool `json:"late,omitempty"`
 	// Held is set while the hook itself waits for the answer: then the agent has not
 	// yet drawn a dialog, and its screen shows no sign of that it waits.
 	Held bool `json:"held,omitempty"`
@@ -254,9 +257,12 @@ func another(tool, otherTool, call, otherCall string) bool {
 // believed.
 func (t *Tracker) Decide(now time.Time) bool {
 	over := t.Over
+	if t.Over == contradicted && t.Late && t.Heard.State == Idle && t.Seen.State == Unknown {
+		t.Over = "" // what was left of the turn is gone, and no hook told of another one
+	}
 	if t.Over == "" && t.Heard.State != "" && !t.Seen.Ended() {
 		if at, why := t.expires(); !at.IsZero() && !now.Before(at) {
-			t.Over = why
+			t.Over, t.Late = why, !t.Seen.Since.After(t.Heard.Since)
 		}
 	}
 	if at := t.silence(); !at.IsZero() && !now.Before(at) {

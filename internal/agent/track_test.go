@@ -81,6 +81,19 @@ func TestTracker(t *testing.T) {
 			{at: 5, see: seen(Idle, FromTitle), want: Idle, source: FromTitle},
 			{at: 100, decides: true, want: Idle, source: FromTitle},
 		},
+		"a screen that is drawn long after the end of a turn": {
+			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
+			{at: 0.5, see: seen(Working, FromScreen), want: Working, source: FromScreen},
+			{at: 5, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 7.1, decides: true, want: Working, source: FromScreen},
+			{at: 8, see: seen(Unknown, ""), want: Idle, source: FromHook},
+			{at: 60, decides: true, want: Idle, source: FromHook},
+		},
+		"work after the end of a turn, of which no hook tells": {
+			{at: 0, hear: heard(Idle, ""), want: Idle, source: FromHook},
+			{at: 5, see: seen(Working, FromScreen), want: Working, source: FromScreen},
+			{at: 8, see: seen(Unknown, ""), want: Unknown},
+		},
 		"esc, after which nothing is known": {
 			{at: 0, hear: heard(Working, ""), want: Working, source: FromHook},
 			{at: 0.5, see: seen(Working, FromScreen), want: Working, source: FromScreen},

@@ -102,8 +102,8 @@ func Asked() bool {
 // Leave has the signal if it means to detach.
 func Leave() <-chan struct{} { return asked }
 
-// Default leaves the signal to Go, until Catch is called: it ends the process and prints all stacks, which is what
-// one wants of a server.
+// Default leaves the signal to Go, until Catch is called: it ends the process and prints all
+// stacks, which is what one wants of a server.
 func Default() {
 	mu.Lock()
 	defer mu.Unlock()
