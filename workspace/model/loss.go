@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// InSandbox begins each entry of a Loss that is in the private git directory of the
-// workspace's sandboxed sessions alone.
-// InSandboxCommit follows it where not each entry is a commit.
 const (
-	InSandbox       = "sandbox: "
+	// InSandbox begins each entry of a Loss that is in the private git directory of the
+	// workspace's sandboxed sessions alone.
+	InSandbox = "sandbox: "
+	// InSandboxCommit follows it in lists where not each entry is a commit.
 	InSandboxCommit = "commit "
 )
 
