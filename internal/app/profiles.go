@@ -318,10 +318,7 @@ func (s *App) resumeSession(ctx context.Context, id string, in api.NewSession) (
 		in.KeepOutput = status.JournalBytes
 	}
 	resumed, err := s.startLike(ctx, row.WorkspaceID, in, &row)
-	if err == nil {
-		s.setSettled(ctx, row.ID)
-	}
-	return resumed, err
+	return s.inPlaceOf(ctx, row.ID, resumed, err)
 }
 
 // sameBackend returns the backend of a session that has ended, if it must be named for

@@ -199,10 +199,16 @@ func (s *App) startSession(ctx context.Context, workspaceID string, in api.NewSe
 		return api.Session{}, Refusef(api.CodeBadRequest, "session %s is no ended session of this workspace: nothing can be started in its place", former.Name)
 	}
 	view, err := s.startLike(ctx, workspaceID, in, nil)
+	return s.inPlaceOf(ctx, former.ID, view, err)
+}
+
+// inPlaceOf returns what a start in the place of an ended session has returned. If that was
+// started, the end of the other one is settled.
+func (s *App) inPlaceOf(ctx context.Context, former string, started api.Session, err error) (api.Session, error) {
 	if err == nil {
-		s.setSettled(ctx, former.ID)
+		s.setSettled(ctx, former)
 	}
-	return view, err
+	return started, err
 }
 
 // setSettled records and publishes that an ended session needs nobody any more.

@@ -9,6 +9,8 @@ import (
 
 	"github.com/creack/pty"
 	"golang.org/x/sys/unix"
+
+	"middleman/internal/testenv"
 )
 
 func TestInputStopsAtEnter(t *testing.T) {
@@ -91,7 +93,7 @@ func TestInputKeepsWhatFollows(t *testing.T) {
 				read <- string(p[:n])
 			}()
 			if tt.want == "" || tt.want == "j" {
-				until(t, func() bool {
+				testenv.Eventually(t, time.Minute, "what follows is kept, or dropped", func() bool {
 					keys.mu.Lock()
 					defer keys.mu.Unlock()
 					return string(keys.kept) == tt.typed
@@ -99,7 +101,7 @@ func TestInputKeepsWhatFollows(t *testing.T) {
 				keys.taken(tt.away)
 			}
 			if tt.want == "j" {
-				until(t, func() bool { return len(keys.entered) == 0 })
+				testenv.Eventually(t, time.Minute, "what follows is kept, or dropped", func() bool { return len(keys.entered) == 0 })
 				if _, err := keyboard.WriteString("j"); err != nil {
 					t.Fatal(err)
 				}
@@ -111,16 +113,6 @@ func TestInputKeepsWhatFollows(t *testing.T) {
 				t.Errorf("kept %q, want %q", kept, tt.kept)
 			}
 		})
-	}
-}
-
-// until waits for a state of the reader, which tells nobody of it.
-func until(t *testing.T, done func() bool) {
-	t.Helper()
-	for end := time.Now().Add(time.Minute); !done(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("not within a minute")
-		}
 	}
 }
 

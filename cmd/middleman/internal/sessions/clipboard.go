@@ -39,7 +39,7 @@ func (c commands) offer(w viewer.Wanted, mayAsk bool) {
 		fmt.Fprintf(c.Errs, "middleman: %s wanted to put more than 64 KiB into your clipboard, which is too much: your clipboard is unchanged\n", w.Label)
 		return
 	}
-	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", w.Label, characters(w.Text), shorten(w.Text))
+	wanted := fmt.Sprintf("%s wanted to put %s into your clipboard: %s", w.Label, characters(w.Text), shorten(w.Text, shownWanted))
 	if !mayAsk || !viewer.IsTerminal(c.In) {
 		fmt.Fprintf(c.Errs, "middleman: %s: you could not be asked, so your clipboard is unchanged\n", wanted)
 		return
@@ -60,11 +60,11 @@ func characters(s string) string {
 	return "1 character"
 }
 
-// shorten returns the beginning of s, in quotes and on one line.
-func shorten(s string) string {
+// shorten returns the beginning of s, of most characters, in quotes and on one line.
+func shorten(s string, most int) string {
 	runes := []rune(s)
-	if len(runes) <= shownWanted {
+	if len(runes) <= most {
 		return plaintext.Line(`"` + s + `"`)
 	}
-	return plaintext.Line(`"`+string(runes[:shownWanted])) + `…"`
+	return plaintext.Line(`"`+string(runes[:most])) + `…"`
 }

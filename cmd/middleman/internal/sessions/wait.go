@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -106,19 +105,11 @@ func (f *waitFlags) awaited() string {
 	const most = 60 // characters of a text
 	switch {
 	case f.text != "":
-		return " to show " + strconv.Quote(shortened(f.text, most))
+		return " to show " + shorten(f.text, most)
 	case f.pattern != "":
-		return " to match " + strconv.Quote(shortened(f.pattern, most))
+		return " to match " + shorten(f.pattern, most)
 	}
 	return ""
-}
-
-// shortened returns the beginning of text if that has more than so many characters.
-func shortened(text string, most int) string {
-	if r := []rune(text); len(r) > most {
-		return string(r[:most]) + "…"
-	}
-	return text
 }
 
 // condition checks the flags and returns what to wait for.
